@@ -1,0 +1,169 @@
+/**
+ * The intake decision: a pure fold over a batch of signals (law 6, SQL rule 9). Each signal sees what the
+ * earlier ones of its batch did. `packages/admission` loads the state under the tasks' locks, calls
+ * `decideBatch`, and writes what it returns; it decides nothing itself.
+ */
+import type { ReceiptId, RunId, TaskId } from './ids.js';
+import type { RunStatus } from './lifecycle.js';
+import type { Outcome } from './outcome.js';
+import type { RoutePolicy, TenantPolicy } from './policy.js';
+import type { ReasonCode } from './reasons.js';
+import type { Signal } from './signal.js';
+import type { WorkIdentity } from './work.js';
+
+/** Why a person or a repair asks again for work that already had a run. */
+export type Directive =
+  | { readonly kind: 'none' }
+  /** A new run of the same version: generation + 1. WORK_IN_PROGRESS while a run lives, unless `cancelLive`. */
+  | { readonly kind: 'retry'; readonly cancelLive: boolean }
+  /** As retry; also un-cancels the task, clears its latch and starts a new publication. */
+  | { readonly kind: 'reset'; readonly cancelLive: boolean };
+
+/** A signal that is ready to be decided: routed and identified, with the ids it will use if it is accepted. */
+export interface Candidate {
+  readonly receiptId: ReceiptId;
+  /** Used only if a run is made. Drawn before the transaction, so that a retry finds the same rows. */
+  readonly runId: RunId;
+  /** Used only if the task is new. */
+  readonly taskId: TaskId;
+  readonly signal: Signal;
+  readonly tenant: TenantPolicy;
+  readonly route: RoutePolicy | null;
+  readonly work: WorkIdentity | null;
+  /** Decided without state: PING, MALFORMED, UNKNOWN_EVENT, NO_ROUTE, NOT_ELIGIBLE, TENANT_SUSPENDED … */
+  readonly verdict: {
+    readonly outcome: Outcome;
+    readonly reasonCode: ReasonCode;
+    readonly detail: string | null;
+    readonly retryAfter: Date | null;
+  } | null;
+  readonly directive: Directive;
+  /** Set when a deferred signal or a latch is promoted: its delivery row is its own, not a duplicate. */
+  readonly parentReceiptId: ReceiptId | null;
+}
+
+export interface FirstDelivery {
+  readonly receiptId: ReceiptId;
+  readonly runId: RunId | null;
+  readonly taskId: TaskId | null;
+}
+
+export interface LiveRun {
+  readonly runId: RunId;
+  readonly generation: number;
+  readonly inputVersion: string;
+  readonly sourceAt: Date | null;
+  readonly parentVersions: readonly string[];
+  readonly status: RunStatus;
+}
+
+export interface KnownVersion {
+  readonly runId: RunId;
+  readonly generation: number;
+  /** null while the run lives. */
+  readonly outcome: RunStatus | null;
+}
+
+export interface Latch {
+  readonly inputVersion: string;
+  readonly receiptId: ReceiptId;
+  readonly sourceAt: Date | null;
+}
+
+/** A task as it stands under its lock. */
+export interface TaskState {
+  readonly taskId: TaskId;
+  readonly generation: number;
+  readonly publication: number;
+  readonly cancelled: boolean;
+  /** The newest version ever admitted, by source order. */
+  readonly latest: { readonly inputVersion: string; readonly sourceAt: Date | null } | null;
+  readonly latch: Latch | null;
+  /** Non-terminal runs, oldest first. */
+  readonly live: readonly LiveRun[];
+  /** By input version: the newest generation's row. Holds the versions asked for in the batch and all live ones. */
+  readonly versions: ReadonlyMap<string, KnownVersion>;
+}
+
+/** What stood in the database when the tasks were locked. */
+export interface AdmissionState {
+  /** By `deliveryKey(signal)`: deliveries seen before this batch. */
+  readonly deliveries: ReadonlyMap<string, FirstDelivery>;
+  /** By `taskKey(tenant, workKey)`: every task of the batch, new ones included (generation 1, nothing live). */
+  readonly tasks: ReadonlyMap<string, TaskState>;
+  /** Waiting runs per tenant; only tenants with a maxQueued need an entry. */
+  readonly queuedByTenant: ReadonlyMap<string, number>;
+  /** Database time. */
+  readonly now: Date;
+}
+
+export type AdmissionWrite =
+  | {
+      readonly kind: 'admit';
+      readonly runId: RunId;
+      readonly taskId: TaskId;
+      readonly generation: number;
+      readonly publication: number;
+      readonly candidate: Candidate;
+      readonly status: 'QUEUED' | 'WAITING_APPROVAL';
+    }
+  /** The trigger is kept on the task; `runId` is the run it led to or met. */
+  | {
+      readonly kind: 'attach';
+      readonly taskId: TaskId;
+      readonly receiptId: ReceiptId;
+      readonly runId: RunId | null;
+    }
+  /** Without a lease: SUPERSEDED. With one: CANCEL_REQUESTED with reason SUPERSEDED, except in FINALIZING. */
+  | { readonly kind: 'supersede'; readonly runId: RunId; readonly taskId: TaskId; readonly by: RunId }
+  /** A person wants the live run gone before the retry. */
+  | {
+      readonly kind: 'cancel';
+      readonly runId: RunId;
+      readonly taskId: TaskId;
+      readonly reasonCode: ReasonCode;
+    }
+  | {
+      readonly kind: 'latch';
+      readonly taskId: TaskId;
+      readonly latch: Latch | null;
+      readonly candidate: Candidate | null;
+    }
+  | {
+      readonly kind: 'latest';
+      readonly taskId: TaskId;
+      readonly inputVersion: string;
+      readonly sourceAt: Date | null;
+    }
+  | {
+      readonly kind: 'task';
+      readonly taskId: TaskId;
+      readonly generation: number;
+      readonly publication: number;
+      readonly cancelled: boolean;
+    }
+  | {
+      readonly kind: 'defer';
+      readonly candidate: Candidate;
+      readonly dueAt: Date;
+      readonly reasonCode: ReasonCode;
+    };
+
+export interface Decision {
+  readonly candidate: Candidate;
+  readonly outcome: Outcome;
+  readonly reasonCode: ReasonCode;
+  /** The catalogue's sentence, or a more exact one. */
+  readonly message: string;
+  /** The rule that decided, for *why*: `delivery-dedupe`, `work-dedupe`, `onNewVersion.cancelOther`, `route.when` … */
+  readonly rule: string;
+  readonly runId: RunId | null;
+  readonly taskId: TaskId | null;
+  readonly generation: number | null;
+  readonly existing: boolean;
+  readonly retryAfter: Date | null;
+  readonly writes: readonly AdmissionWrite[];
+}
+
+export const deliveryKey = (signal: Signal): string => `${signal.source}\u0000${signal.eventId}`;
+export const taskKey = (tenant: string, workKey: string): string => `${tenant}\u0000${workKey}`;

@@ -1,0 +1,166 @@
+/**
+ * What the configuration means once it is read: plain data, stored as a policy version, handed to every
+ * decision. `packages/config` makes it; nothing else does.
+ */
+export type OnNewVersion = 'reject' | 'useExisting' | 'queueOne' | 'cancelOther' | 'allow';
+export type Mode = 'observe' | 'propose' | 'act';
+export type Risk = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
+export type OverlapPolicy =
+  | 'skip'
+  | 'bufferOne'
+  | 'bufferAll'
+  | 'cancelOther'
+  | 'terminateOther'
+  | 'allowAll';
+
+/** A capability a run requires of its worker, or a worker offers: `{ node: '>=20', network: true }`. */
+export type Capabilities = Readonly<Record<string, string | number | boolean | readonly string[]>>;
+
+export interface RunLimits {
+  readonly wallClockMs: number;
+  readonly sandboxStartMs: number;
+  /** Longest silence on stdout and stderr. */
+  readonly silenceMs: number;
+  readonly verifyMs: number;
+  readonly finalizeMs: number;
+  readonly outputBytes: number;
+  readonly changedFiles: number;
+  readonly diffLines: number;
+  readonly costUsd: number | null;
+}
+
+export interface RetryPolicy {
+  /** Application failures, in all. */
+  readonly maxAttempts: number;
+  readonly maxInfrastructure: number;
+  readonly maxLeaseLost: number;
+  /** Base of the exponential back-off per attempt, in ms; the last one repeats. */
+  readonly backoffMs: readonly number[];
+}
+
+export interface AgentPolicy {
+  readonly id: string;
+  readonly runtime: 'command';
+  readonly command: readonly string[];
+  /** Names only of the environment variables handed in; values are plain configuration, never secrets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** True only for the example agent that ships with Headgate: it alone may run without isolation. */
+  readonly trustedExample: boolean;
+}
+
+export type TriggerOn =
+  | { readonly kind: 'event'; readonly type: string }
+  | { readonly kind: 'manual' }
+  | {
+      readonly kind: 'schedule';
+      /** Position in the route's `on` list; with the route it names the schedule. */
+      readonly ordinal: number;
+      /** Five-field cron, an @-name, or `@every 20s`. */
+      readonly cron: string;
+      readonly timezone: string;
+      readonly jitterMs: number;
+      readonly overlap: OverlapPolicy;
+      readonly catchUp: {
+        readonly mode: 'none' | 'latest' | 'all';
+        readonly windowMs: number;
+        readonly max: number;
+      };
+    };
+
+/** `event.check_run.conclusion == "failure"` in the subset the spine reads; CEL takes its place later. */
+export interface Condition {
+  readonly source: string;
+}
+
+export interface RoutePolicy {
+  readonly id: string;
+  readonly tenant: string;
+  readonly on: readonly TriggerOn[];
+  readonly when: Condition | null;
+  /** `owner/name` or globs; empty = every repository of the route's sources. */
+  readonly repositories: readonly string[];
+  /** Source ids; empty = all. */
+  readonly sources: readonly string[];
+  readonly mode: Mode;
+  readonly agent: string;
+  readonly prompt: string | null;
+  readonly setup: readonly string[];
+  readonly verify: readonly string[];
+  readonly onNewVersion: OnNewVersion;
+  /** How long a delivery id is remembered. */
+  readonly dedupeWindowMs: number;
+  readonly timeToLiveMs: number | null;
+  readonly requires: Capabilities;
+  readonly risk: Risk;
+  /** Seconds of head start; urgent 14 400, high 3 600, normal 0, low -3 600. */
+  readonly headStartSeconds: number;
+  /** A template over the signal's identity, limit 1 = exclusive. Null = one run per target. */
+  readonly concurrency: { readonly key: string; readonly limit: number } | null;
+  readonly limits: RunLimits;
+  readonly retry: RetryPolicy;
+  readonly queue: string;
+  /** Glob patterns the result may touch; empty = all but the protected ones. */
+  readonly paths: readonly string[];
+  readonly protectedPaths: readonly string[];
+}
+
+export interface TenantPolicy {
+  readonly id: string;
+  readonly weight: number;
+  readonly timezone: string;
+  readonly suspended: boolean;
+  readonly maxActive: number | null;
+  readonly maxQueued: number | null;
+}
+
+export interface RepositoryPolicy {
+  readonly fullName: string;
+  /** Where git reads and pushes: a path or a URL. */
+  readonly url: string;
+  readonly defaultBranch: string | null;
+  readonly ciTrusted: boolean;
+}
+
+export interface SourcePolicy {
+  readonly id: string;
+  readonly kind: 'github' | 'git';
+  /** References (`${ENV}`, `file:`), never values. */
+  readonly webhookSecrets: readonly string[];
+  readonly authority: 'payload' | 'source';
+  readonly repositories: readonly RepositoryPolicy[];
+  readonly tenant: string;
+}
+
+export interface GlobalLimits {
+  readonly maxActive: number | null;
+  readonly maxActivePerRepository: number | null;
+  readonly maxActivePerUser: number | null;
+  readonly maxActiveByRisk: Readonly<Partial<Record<Risk, number>>>;
+  readonly maxActiveByProvider: Readonly<Record<string, number>>;
+}
+
+export interface LeaseTiming {
+  readonly ttlMs: number;
+  readonly heartbeatMs: number;
+  readonly renewDeadlineMs: number;
+  readonly stopMarginMs: number;
+}
+
+export interface QueuePolicy {
+  readonly id: string;
+  readonly profile: Capabilities;
+  readonly risk: readonly Risk[];
+}
+
+export interface Policy {
+  /** Digest of the normalised content: the same file gives the same version. */
+  readonly digest: string;
+  readonly tenants: readonly TenantPolicy[];
+  readonly sources: readonly SourcePolicy[];
+  readonly agents: readonly AgentPolicy[];
+  readonly routes: readonly RoutePolicy[];
+  readonly queues: readonly QueuePolicy[];
+  readonly limits: GlobalLimits;
+  readonly lease: LeaseTiming;
+  readonly retentionDays: { readonly receipts: number; readonly payloads: number; readonly events: number };
+}
