@@ -5,5 +5,6 @@ export * from './lifecycle.js';
 export * from './outcome.js';
 export * from './policy.js';
 export * from './reasons.js';
+export * from './run.js';
 export * from './signal.js';
 export * from './work.js';

@@ -444,6 +444,7 @@ create table lease (
   renew_until timestamptz not null,
   graced boolean not null default false,
   control text check (control in ('cancel', 'supersede', 'drain')),
+  dispatch_no integer not null,        -- a retry's item goes on counting from here
   -- every dimension that is counted
   organisation_id integer,
   repository_id integer,
