@@ -5,6 +5,8 @@
 export interface EndedSpan {
   readonly name: string;
   readonly traceId: string;
+  /** The answering side of a request. */
+  readonly isServer: boolean;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 /** Sees each span that ends; true = it was the tap's own, do not export it. */

@@ -2,10 +2,10 @@
  * Does the instrumentation really see express? One request to a throw-away server, whose span must come out
  * with `http.route`. When the loader hook is missing everything else looks healthy, so this asks.
  */
-import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { addSpanTap, type EndedSpan, registeredSdk } from './sdk-state.js';
+import { withRemoteContext } from './spans.js';
 
 export type InstrumentationState =
   | { readonly state: 'working'; readonly exporting: boolean; readonly detail: string }
@@ -26,9 +26,8 @@ function nextServerSpan(traceId: string): { readonly span: Promise<EndedSpan | n
   const timer = setTimeout(() => settle(null), DEADLINE_MS);
   const stopTap = addSpanTap((ended) => {
     if (ended.traceId !== traceId) return false;
-    // Express's own layer spans carry http.route too; the server span is the one with the method.
-    const isServer = 'http.method' in ended.attributes || 'http.request.method' in ended.attributes;
-    if (isServer) settle(ended);
+    // Express's own layer spans carry http.route too: it is the server span that must.
+    if (ended.isServer) settle(ended);
     return true;
   });
   return {
@@ -48,9 +47,9 @@ async function listen(server: http.Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function request(port: number, traceparent: string): Promise<void> {
+async function request(port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    const options = { host: '127.0.0.1', port, path: '/self-test/1', agent: false, headers: { traceparent } };
+    const options = { host: '127.0.0.1', port, path: '/self-test/1', agent: false };
     const call = http.get(options, (response) => response.resume().once('end', resolve));
     call.once('error', reject);
     call.setTimeout(DEADLINE_MS, () => call.destroy(new Error('no answer')));
@@ -64,17 +63,19 @@ async function probe(): Promise<EndedSpan | null> {
     response.end('ok');
   });
   const server = http.createServer(app);
-  const traceId = randomBytes(16).toString('hex');
-  const watch = nextServerSpan(traceId);
-  try {
-    const port = await listen(server);
-    await request(port, `00-${traceId}-${randomBytes(8).toString('hex')}-01`);
-    return await watch.span;
-  } finally {
-    watch.stop();
-    server.close();
-    server.closeAllConnections();
-  }
+  // The client's instrumentation hands this span's trace to the server: that is how we know our own spans.
+  return withRemoteContext(null, 'headgate.self-test', {}, async (own) => {
+    const watch = nextServerSpan(own.spanContext().traceId);
+    try {
+      await request(await listen(server));
+      return await watch.span;
+    } finally {
+      // After the surrounding span, which ends with this function.
+      setImmediate(watch.stop);
+      server.close();
+      server.closeAllConnections();
+    }
+  });
 }
 
 async function examine(): Promise<InstrumentationState> {

@@ -1,4 +1,5 @@
 /** Builds and starts the SDK. Only `register` imports it, after the loader hook. */
+import { SpanKind } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { ExpressInstrumentation } from '@opentelemetry/instrumentation-express';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
@@ -22,8 +23,13 @@ class TappedProcessor implements SpanProcessor {
     this.next?.onStart(...args);
   }
   onEnd(span: ReadableSpan): void {
-    const { traceId } = span.spanContext();
-    if (!isTapped({ name: span.name, traceId, attributes: span.attributes })) this.next?.onEnd(span);
+    const ended = {
+      name: span.name,
+      traceId: span.spanContext().traceId,
+      isServer: span.kind === SpanKind.SERVER,
+      attributes: span.attributes,
+    };
+    if (!isTapped(ended)) this.next?.onEnd(span);
   }
   async forceFlush(): Promise<void> {
     await this.next?.forceFlush();
