@@ -2,6 +2,7 @@ export * from './admission.js';
 export * from './clock.js';
 export * from './ids.js';
 export * from './lifecycle.js';
+export * from './operation.js';
 export * from './outcome.js';
 export * from './policy.js';
 export * from './reasons.js';
