@@ -62,7 +62,7 @@ export interface Operation {
   readonly key: string;
   readonly kind: OperationKind;
   readonly state: OperationState;
-  /** The run that holds or last held the operation. */
+  /** The run whose intent it is. */
   readonly runId: RunId;
   readonly intent: OperationData;
   /** How many calls were started. Names the attempt that a later report is about. */
@@ -106,7 +106,7 @@ export type AbsentResult =
  * still true. Times are the ledger's own (the database's).
  */
 export interface OperationLedger {
-  /** Commits the intent before any call. Takes an unsettled operation over for the run of the fence. */
+  /** Commits the intent before any call. The fence is checked first, also for a key that is known. */
   intend(input: {
     readonly key: string;
     readonly kind: OperationKind;

@@ -61,11 +61,10 @@ export function readPushReport(stdout: string, ref: string, exitCode: number, de
     const report = summary.trim();
     if (flag === '!') {
       if (report.startsWith('[rejected]')) return { kind: 'stale', report };
-      // "failed to update ref" and the like: somebody else held the reference's lock. What came of it, a read says.
-      if (/^\[remote rejected\] \((?:failed to update ref|cannot lock ref|failed to lock)/.test(report)) {
-        return { kind: 'unknown', detail: report };
+      // The remote's rules. All else it may say (disk full, a lock held, a hook that crashed) is left to a read.
+      if (/^\[remote rejected\] .*(?:declined|denied|prohibited|protected|not allowed)/.test(report)) {
+        return { kind: 'refused', report };
       }
-      if (report.startsWith('[remote rejected]')) return { kind: 'refused', report };
       return { kind: 'unknown', detail: report };
     }
     if (exitCode === 0) return { kind: 'pushed', moved: flag !== '=', report };

@@ -41,3 +41,40 @@ export async function lsRemote(
   }
   return { kind: 'refs', refs: found };
 }
+
+/**
+ * Whether `commitSha` is `tipSha` or lies in its history, as far as the remote can show it: fetches the tip
+ * into `gitDir` without writing a reference. False also when the remote does not answer.
+ */
+export async function remoteContains(
+  input: RemoteOptions & {
+    readonly gitDir: string;
+    readonly url: string;
+    readonly tipSha: string;
+    readonly commitSha: string;
+  },
+): Promise<boolean> {
+  const { gitDir, url, tipSha, commitSha, ...options } = input;
+  if (tipSha === commitSha) return true;
+  const fetched = await runGit({
+    ...options,
+    gitDir,
+    args: [
+      'fetch',
+      '--quiet',
+      '--no-tags',
+      '--no-write-fetch-head',
+      ...servedBy(url, 'upload-pack'),
+      '--',
+      url,
+      tipSha,
+    ],
+  });
+  if (fetched.kind !== 'exited' || fetched.code !== 0) return false;
+  const ancestor = await runGit({
+    ...options,
+    gitDir,
+    args: ['merge-base', '--is-ancestor', commitSha, tipSha],
+  });
+  return ancestor.kind === 'exited' && ancestor.code === 0;
+}
