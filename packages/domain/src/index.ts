@@ -6,6 +6,7 @@ export * from './glob.js';
 export * from './ids.js';
 export * from './lifecycle-sql.js';
 export * from './lifecycle.js';
+export * from './operation.js';
 export * from './outcome.js';
 export * from './policy.js';
 export * from './reasons.js';
