@@ -29,7 +29,10 @@ const head = statement(
   'policy_head.read',
   `select v.id as version, v.policy from headgate.policy_head h join headgate.policy_version v on v.id = h.policy_version`,
 );
-const headVersion = statement('policy_head.version', 'select policy_version as version from headgate.policy_head');
+const headVersion = statement(
+  'policy_head.version',
+  'select policy_version as version from headgate.policy_head',
+);
 const byVersion = statement(
   'policy_version.read',
   'select id as version, policy from headgate.policy_version where id = $1',

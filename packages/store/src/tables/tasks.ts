@@ -157,7 +157,11 @@ export const tasks = {
   ): Promise<number> =>
     rows.length === 0
       ? Promise.resolve(0)
-      : c.count(setLatest, [rows.map((r) => r.taskId), rows.map((r) => r.inputVersion), rows.map((r) => r.sourceAt)]),
+      : c.count(setLatest, [
+          rows.map((r) => r.taskId),
+          rows.map((r) => r.inputVersion),
+          rows.map((r) => r.sourceAt),
+        ]),
   setGeneration: (
     c: Connection,
     rows: readonly { taskId: TaskId; generation: number; publication: number; cancelled: boolean }[],
