@@ -4,6 +4,7 @@ export * from './logger.js';
 export type { BinarySearch, PostgresBinaries } from './postgres/binaries.js';
 export { defaultBinarySearch, findPostgres } from './postgres/binaries.js';
 export { DATABASE_NAME, OWNER_ROLE } from './postgres/cluster.js';
+export { erasePostgresHome } from './postgres/home.js';
 export * from './postgres/server.js';
 export { dieWithParent } from './process/die-with-parent.js';
 export { endProcess } from './process/end-process.js';

@@ -112,18 +112,18 @@ async function privateApt(draft: string, statusFile: string): Promise<Apt> {
 
 /** The packages that an installation would add, by a dry run of it. */
 async function firstInstallable(apt: Apt): Promise<readonly string[]> {
-  let lastFault: unknown = new Error('no package to try');
+  const refused: string[] = [];
   for (const name of PACKAGES) {
     try {
       const plan = await apt(['--simulate', '--no-install-recommends', 'install', name]);
       const added = [...plan.matchAll(/^Inst (\S+)/gm)].map((match) => match[1] ?? '');
       if (added.length > 0) return added;
-      lastFault = new Error(`${name} counts as installed, yet its server is not on the PATH`);
+      refused.push(`${name} counts as installed, yet its server is not on the PATH`);
     } catch (error) {
-      lastFault = error;
+      refused.push(lastLine(error));
     }
   }
-  throw lastFault;
+  throw new Error(refused.join(' '));
 }
 
 function binaryIn(root: string): RedisBinary | null {
