@@ -3,7 +3,7 @@ import { REASON_CODES, type ReasonClass, type RetryClass, reasonOf } from './rea
 
 const CLASSES: Readonly<Record<ReasonClass, { readonly title: string; readonly about: string }>> = {
   accept: { title: 'Accepted', about: 'Outcome `accept`: there is work, and a run for it.' },
-  defer: { title: 'Deferred', about: 'Outcome `defer`: decided again later, at the latest at `retryAfter`.' },
+  defer: { title: 'Deferred', about: 'Outcome `defer`: decided again at `retryAfter`.' },
   reject: { title: 'Rejected', about: 'Outcome `reject`: the signal leads to no run.' },
   'no-work': {
     title: 'No work',

@@ -8,9 +8,9 @@ import type { Cadence, CadenceResult } from './cadence.js';
 import { ZoneOffsets } from './zone-offsets.js';
 
 const DAY_MS = 86_400_000;
-/** First look-back for the newest ticks; widened until enough are found. */
-const FIRST_LOOK_BACK_MS = 2 * 3_600_000;
-/** A spec without a time in this many years from any given one never fires (29 February: 8 years at most). */
+/** The shortest distance of two ticks: the first look-back for the newest n is n of these. */
+const MINUTE_MS = 60_000;
+/** From here a time must follow; which date it is does not matter, croner looks far enough ahead for 29 February. */
 const PROBE_FROM_MS = Date.UTC(2024, 0, 1);
 
 export class CronCadence implements Cadence {
@@ -40,7 +40,7 @@ export class CronCadence implements Cadence {
   }
 
   latest(afterMs: number, toMs: number, max: number): readonly number[] {
-    for (let lookBackMs = FIRST_LOOK_BACK_MS; ; lookBackMs *= 4) {
+    for (let lookBackMs = Math.max(1, max) * MINUTE_MS; ; lookBackMs *= 4) {
       const fromMs = Math.max(afterMs, toMs - lookBackMs);
       const ticks = this.walk(fromMs, toMs);
       if (ticks.length >= max || fromMs === afterMs) return ticks.slice(Math.max(0, ticks.length - max));

@@ -1,4 +1,5 @@
-export { type Cadence, type CadenceResult, parseCadence } from './cadence.js';
+export * from './cadence.js';
 export * from './jitter.js';
 export * from './overlap.js';
+export { parseCadence } from './parse.js';
 export * from './ticks.js';

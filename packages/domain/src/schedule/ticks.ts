@@ -16,8 +16,9 @@
  * its exact number.
  */
 import type { TriggerOn } from '../policy.js';
-import { cadenceOf } from './cadence.js';
+import type { Cadence } from './cadence.js';
 import { jitterOf } from './jitter.js';
+import { cadenceOf } from './parse.js';
 
 export type CatchUp = Extract<TriggerOn, { kind: 'schedule' }>['catchUp'];
 
@@ -111,7 +112,7 @@ export function dueTicks(input: DueTicksInput): DueTicks {
   };
 }
 
-function missedIn(cadence: ReturnType<typeof cadenceOf>, afterMs: number, toMs: number): MissedTicks | null {
+function missedIn(cadence: Cadence, afterMs: number, toMs: number): MissedTicks | null {
   const count = cadence.count(afterMs, toMs);
   const first = cadence.next(afterMs);
   const last = cadence.latest(afterMs, toMs, 1)[0];
