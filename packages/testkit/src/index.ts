@@ -1,1 +1,1 @@
-export {};
+export * from './services/index.js';
