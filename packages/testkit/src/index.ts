@@ -1,1 +1,2 @@
-export {};
+export * from './checker/index.js';
+export * from './follow-signals.js';
