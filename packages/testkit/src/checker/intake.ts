@@ -27,6 +27,12 @@ const versionOf = (taskId: string | null, generation: unknown, inputVersion: str
     ? null
     : JSON.stringify([taskId, String(generation), inputVersion]);
 
+/**
+ * Answers that speak of the version's own run. Others (EXISTING_RUN, WORK_IN_PROGRESS) may rightly name the run
+ * of an earlier version.
+ */
+const OWN_RUN_REASONS: readonly (string | null)[] = ['ADMITTED', 'APPROVAL_REQUIRED', 'DUPLICATE_WORK'];
+
 /** INV-IN2: one run per (task, generation, input version); all acknowledgements for it name the same run. */
 export function oneRunPerVersion(facts: Facts): Examined {
   const found = new Collector('repeatedAsks');
@@ -43,7 +49,7 @@ export function oneRunPerVersion(facts: Facts): Examined {
   }
   const answers = facts
     .callsOf(HISTORY_OPS.intakeAnswer)
-    .filter((call) => call.outcome === 'ok')
+    .filter((call) => call.outcome === 'ok' && OWN_RUN_REASONS.includes(resultText(call, 'reasonCode')))
     .map((call) => ({
       source: call as unknown,
       runId: resultText(call, 'runId'),
@@ -54,7 +60,7 @@ export function oneRunPerVersion(facts: Facts): Examined {
       ),
     }));
   const receipts = facts.input.receipts
-    .filter((receipt) => receipt.kind === 'decision')
+    .filter((receipt) => receipt.kind === 'decision' && OWN_RUN_REASONS.includes(receipt.reasonCode))
     .map((receipt) => ({
       source: receipt as unknown,
       runId: receipt.runId,

@@ -32,8 +32,7 @@ export function workStartsInsideTrust(facts: Facts): Examined {
       found.violated('Guarded work started after the trust window.', start, grants.at(-1));
     }
   }
-  for (const lost of facts.callsOf(HISTORY_OPS.trustLost))
-    found.saw(lost.leaseId === null ? 'other' : 'lapsedTrust');
+  found.saw('lapsedTrust', facts.callsOf(HISTORY_OPS.trustLost).length);
   for (const lease of facts.leases) if (livedOn(facts, lease)) found.saw('lapsedTrust');
   return found.done();
 }

@@ -68,7 +68,7 @@ const runEvents = (order: string): string => `
     from headgate.run_event order by ${order}`;
 
 const RECEIPTS = `
-  select id, kind, outcome, parent_receipt_id as "parentReceiptId", task_id as "taskId", run_id as "runId",
+  select id, kind, outcome, reason_code as "reasonCode", parent_receipt_id as "parentReceiptId", task_id as "taskId", run_id as "runId",
          generation, input_version as "inputVersion"
     from headgate.receipt order by id`;
 

@@ -99,6 +99,7 @@ export interface ReceiptRow {
   readonly id: string;
   readonly kind: 'decision' | 'closing';
   readonly outcome: string;
+  readonly reasonCode: string;
   readonly parentReceiptId: string | null;
   readonly taskId: string | null;
   readonly runId: string | null;

@@ -1,13 +1,5 @@
 /** INV-ST1 to INV-ST6: the life of a run. */
-import {
-  BIRTH_STATUSES,
-  isCancelling,
-  isLeased,
-  isTerminal,
-  isWaiting,
-  PLACE,
-  type RunStatus,
-} from '@headgate/domain';
+import { BIRTH_STATUSES, isLeased, isTerminal, isWaiting, PLACE, type RunStatus } from '@headgate/domain';
 import { HISTORY_OPS } from '@headgate/telemetry';
 import { Collector, groupBy } from './collect.js';
 import type { RunChain, Transition } from './commit-order.js';
@@ -136,10 +128,14 @@ export function nothingIsLeftBehind(facts: Facts): Examined {
     const delayed = items.get(run.id)?.state === 'delayed';
     const parked = isWaiting(run.status) && (run.status !== 'QUEUED' || delayed);
     if (!parked) found.violated('A run is neither ended nor parked.', run, items.get(run.id));
-    else if (run.reasonCode === null) found.violated('A parked run gives no reason.', run);
+    else if (!namesItsWait(run)) found.violated('A parked run gives no reason.', run);
   }
   return found.done();
 }
+
+/** An approval is a name in itself; ADMITTED says nothing of what the run waits for. */
+const namesItsWait = (run: { readonly status: RunStatus; readonly reasonCode: string | null }): boolean =>
+  isTerminal(run.status) || run.status === 'WAITING_APPROVAL' || run.reasonCode !== null;
 
 function misplaced(run: Snapshot['runs'][number]): string | null {
   switch (PLACE[run.status]) {
@@ -153,7 +149,7 @@ function misplaced(run: Snapshot['runs'][number]): string | null {
       return 'is never at rest in this status';
     case 'nowhere':
       if (run.hasLease || run.item !== null) return 'should have neither item nor lease';
-      return isTerminal(run.status) || run.reasonCode !== null ? null : 'waits without a name for it';
+      return namesItsWait(run) ? null : 'waits without a name for it';
   }
 }
 
