@@ -8,7 +8,7 @@
  * Instants in `result` are database time as ISO text or milliseconds; a field in brackets may be left out.
  */
 export const HISTORY_OPS = {
-  /** Answer to one signal. key = receipt id. result {receiptId, [runId], [taskId], [generation], [inputVersion], [idempotencyKey], [bodyDigest]}; fail: [refusal: reason code]. */
+  /** Answer to one signal. key = receipt id. result {receiptId, reasonCode, [runId], [taskId], [generation], [inputVersion], [idempotencyKey], [bodyDigest]}; fail: [refusal: reason code]. */
   intakeAnswer: 'intake.answer',
   /** A hint reached a worker. run, key = dispatch number. */
   hintReceive: 'hint.receive',

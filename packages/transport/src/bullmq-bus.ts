@@ -176,14 +176,19 @@ export class BullBus implements HintBus {
     void this.#ping();
   }
 
-  /** Also the probe that finds out whether a stuck producer link answers again; so one at a time. */
+  /**
+   * Also the probe that finds out whether a stuck producer link answers again: one at a time, and while the link is
+   * stuck the next follows at once, so that one is always under way and Redis' first answer ends the trouble.
+   */
   async #ping(): Promise<void> {
-    if (this.#isPinging || this.#closing !== null) return;
+    if (this.#isPinging) return;
     this.#isPinging = true;
     try {
-      const sequence = this.#pings++;
-      this.#health.pingSent(sequence);
-      await this.#wakeUps.send('ping', { instance: this.parts.instance, sequence }, { probe: true });
+      do {
+        const sequence = this.#pings++;
+        this.#health.pingSent(sequence);
+        await this.#wakeUps.send('ping', { instance: this.parts.instance, sequence }, { probe: true });
+      } while (this.#link.isStuck && this.#closing === null);
     } finally {
       this.#isPinging = false;
     }
