@@ -45,10 +45,6 @@ const take = statement(
   'deferred_signal.take',
   'delete from headgate.deferred_signal where id = any ($1::uuid[]) returning id',
 );
-const dropOfTask = statement(
-  'deferred_signal.drop_of_task',
-  'delete from headgate.deferred_signal where task_id = $1',
-);
 const postpone = statement(
   'deferred_signal.postpone',
   `update headgate.deferred_signal set due_at = clock_timestamp() + $2 * interval '1 millisecond', tries = tries + 1
@@ -79,7 +75,6 @@ export const deferredSignals = {
   /** The ids that were still there: the others have been promoted by another. */
   take: async (c: Connection, ids: readonly DeferredId[]): Promise<ReadonlySet<DeferredId>> =>
     new Set((await c.run<{ id: DeferredId }>(take, [ids])).map((row) => row.id)),
-  dropOfTask: (c: Connection, taskId: TaskId): Promise<number> => c.count(dropOfTask, [taskId]),
   postpone: (c: Connection, ids: readonly DeferredId[], delayMs: number): Promise<number> =>
     c.count(postpone, [ids, delayMs]),
   releaseOrphanLatches: (c: Connection, limit: number, actor: string): Promise<{ taskId: TaskId }[]> =>
