@@ -152,6 +152,7 @@ export class HintConsumer implements Consumer {
       let fetched: readonly FetchedHint[];
       try {
         fetched = await lane.source.more(count);
+        lane.lastTurnMs = this.parts.clock.monotonicMs();
       } finally {
         this.#fetching -= count;
         // Another lane may have parked on what was only reserved.

@@ -162,6 +162,33 @@ describe('the consumer loop', () => {
     await idle.close({ graceMs: 1000 });
   });
 
+  it('a queue that answers a second fetch late is silent no longer', async () => {
+    let nowMs = 0;
+    const clock: Clock = { now: () => new Date(), monotonicMs: () => nowMs };
+    let answer = (): void => {};
+    let isAsking = false;
+    let fetches = 0;
+    const { supply, calls } = aSupply({
+      next: () => {
+        fetches += 1;
+        return fetches === 1 ? Promise.resolve(aFetched()) : new Promise(() => {});
+      },
+      more: () =>
+        new Promise((resolve) => {
+          isAsking = true;
+          answer = () => resolve([]);
+        }),
+    });
+    const { consumer } = aConsumer([supply], { ...aTaker(), queues: ['a'] }, clock);
+    await eventually(() => isAsking, { what: 'it asks for more' });
+    nowMs = 9000;
+    expect(consumer.silentQueues(5000)).toEqual(['a']);
+    answer();
+    await eventually(() => calls.next === 2, { what: 'it goes on' });
+    expect(consumer.silentQueues(5000)).toEqual([]);
+    await consumer.close({ graceMs: 0 });
+  });
+
   it('takes a queue that is named twice once', async () => {
     const one = aSupply();
     const { consumer, opened } = aConsumer([one.supply], { ...aTaker(), queues: ['a', 'a'] });
