@@ -7,6 +7,7 @@ import {
   decideOne,
   evolve,
   isCancelling,
+  isLegal,
   type OnNewVersion,
   type RunStatus,
 } from '../src/index.js';
@@ -127,7 +128,7 @@ class World {
     const run: RunRow | undefined = live[step.pick % Math.max(1, live.length)];
     if (run === undefined) return;
     if (step.kind === 'end') this.store.end(run, step.outcome);
-    else if (!isCancelling(run.status)) run.status = step.status;
+    else if (isLegal(run.status, step.status) || run.status === 'QUEUED') run.status = step.status;
   }
 
   play(steps: readonly Step[], onDecision: (decision: Decision) => void = () => {}): void {
