@@ -154,7 +154,9 @@ export function aTaskRunning(...live: readonly LiveRun[]): TaskState {
   });
 }
 
-export const aState = (change: Partial<AdmissionState> & { readonly task?: TaskState } = {}): AdmissionState => {
+export const aState = (
+  change: Partial<AdmissionState> & { readonly task?: TaskState } = {},
+): AdmissionState => {
   const { task = aTask(), ...rest } = change;
   return {
     deliveries: new Map(),
