@@ -1,1 +1,3 @@
-export {};
+export * from './checker/index.js';
+export * from './follow-signals.js';
+export * from './services/index.js';
