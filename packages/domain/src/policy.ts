@@ -67,16 +67,25 @@ export type TriggerOn =
       };
     };
 
-/** `event.check_run.conclusion == "failure"` in the subset the spine reads; CEL takes its place later. */
+/** A CEL expression over `event`, `repository`, `target`: `event.check_run.conclusion == "failure"`. */
 export interface Condition {
   readonly source: string;
+}
+
+/** Templates (`{{ CEL }}`) written in the route instead of the identity inferred by event kind. */
+export interface WorkTemplates {
+  readonly key: string | null;
+  readonly version: string | null;
 }
 
 export interface RoutePolicy {
   readonly id: string;
   readonly tenant: string;
   readonly on: readonly TriggerOn[];
+  /** Filters events; a schedule tick and a person have no event to filter. */
   readonly when: Condition | null;
+  /** Null = inferred by event kind. */
+  readonly work: WorkTemplates | null;
   /** `owner/name` or globs; empty = every repository of the route's sources. */
   readonly repositories: readonly string[];
   /** Source ids; empty = all. */
@@ -129,6 +138,8 @@ export interface SourcePolicy {
   readonly authority: 'payload' | 'source';
   readonly repositories: readonly RepositoryPolicy[];
   readonly tenant: string;
+  /** True when git reaches it over a network; false for a bare repository on this machine. */
+  readonly realForge: boolean;
 }
 
 export interface GlobalLimits {
@@ -148,8 +159,17 @@ export interface LeaseTiming {
 
 export interface QueuePolicy {
   readonly id: string;
+  /** What a worker must offer to join. A route fits when this includes all it requires. */
   readonly profile: Capabilities;
   readonly risk: readonly Risk[];
+  /** Tenant ids; empty = all. */
+  readonly tenants: readonly string[];
+}
+
+/** Spending in USD; null = no limit of that kind. */
+export interface BudgetPolicy {
+  readonly perRunUsd: number | null;
+  readonly perDayUsd: number | null;
 }
 
 export interface Policy {
@@ -161,6 +181,7 @@ export interface Policy {
   readonly routes: readonly RoutePolicy[];
   readonly queues: readonly QueuePolicy[];
   readonly limits: GlobalLimits;
+  readonly budgets: BudgetPolicy;
   readonly lease: LeaseTiming;
   readonly retentionDays: { readonly receipts: number; readonly payloads: number; readonly events: number };
 }

@@ -230,10 +230,12 @@ create table task (
   -- The newest version by the source's order.
   latest_version text,
   latest_source_at timestamptz,
+  latest_parents text[] not null default '{}',
   -- The queueOne latch.
   next_version text,
   next_receipt_id uuid,
   next_source_at timestamptz,
+  next_parents text[] not null default '{}',
   cancelled_at timestamptz,
   cancelled_by text,
   created_at timestamptz not null default clock_timestamp(),
@@ -315,44 +317,60 @@ create table run (
 create index run_task on run (task_id, id);
 create index run_version on run (tenant_id, input_version);
 
--- Generated from domain/lifecycle (the domain's transitionFunctionSql); a test holds both equal.
-create function assert_run_transition() returns trigger
-  language plpgsql set search_path = headgate, pg_catalog
-as $$
+-- Generated: transitionFunctionSql() and transitionTriggerSql() of the domain; a test holds the text equal.
+create or replace function headgate.assert_run_transition() returns trigger
+language plpgsql
+as $assert_run_transition$
+declare
+  was text;
+  becomes text := new.status::text;
+  legal boolean;
 begin
   if tg_op = 'INSERT' then
-    if new.status not in ('QUEUED', 'ADMITTED', 'WAITING_CAPACITY', 'WAITING_APPROVAL') then
-      raise exception 'run % cannot be born %', new.id, new.status using errcode = 'HG001';
+    was := null;
+    legal := becomes in ('QUEUED', 'ADMITTED', 'WAITING_CAPACITY', 'WAITING_APPROVAL');
+  else
+    was := old.status::text;
+    if was = becomes then
+      return new;
     end if;
-    return new;
+    legal := case was
+      when 'ADMITTED' then becomes in ('QUEUED', 'WAITING_CAPACITY', 'WAITING_APPROVAL', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
+      when 'WAITING_APPROVAL' then becomes in ('ADMITTED', 'QUEUED', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
+      when 'WAITING_CAPACITY' then becomes in ('ADMITTED', 'QUEUED', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
+      when 'QUEUED' then becomes in ('CLAIMED', 'ADMITTED', 'WAITING_CAPACITY', 'WAITING_APPROVAL', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
+      when 'CLAIMED' then becomes in ('PREPARING_SANDBOX', 'RUNNING', 'VERIFYING', 'JUDGING', 'FINALIZING', 'NO_WORK', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
+      when 'PREPARING_SANDBOX' then becomes in ('RUNNING', 'VERIFYING', 'JUDGING', 'FINALIZING', 'NO_WORK', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
+      when 'RUNNING' then becomes in ('VERIFYING', 'JUDGING', 'FINALIZING', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
+      when 'VERIFYING' then becomes in ('RUNNING', 'JUDGING', 'FINALIZING', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
+      when 'JUDGING' then becomes in ('RUNNING', 'FINALIZING', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
+      when 'FINALIZING' then becomes in ('SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
+      when 'STALE_LEASE' then becomes in ('FAILED_RETRYABLE', 'FAILED', 'CANCEL_REQUESTED')
+      when 'FAILED_RETRYABLE' then becomes in ('QUEUED', 'FAILED', 'CANCEL_REQUESTED')
+      when 'CANCEL_REQUESTED' then becomes in ('CANCELLING')
+      when 'CANCELLING' then becomes in ('CANCELLED')
+      when 'SUCCEEDED' then false
+      when 'FAILED' then false
+      when 'CANCELLED' then false
+      when 'NO_WORK' then false
+      when 'SUPERSEDED' then false
+      when 'EXPIRED' then false
+      when 'POLICY_DENIED' then false
+      else false
+    end;
   end if;
-  if new.status = old.status then
-    return new;
-  end if;
-  if not (case old.status
-    when 'ADMITTED' then new.status in ('QUEUED', 'WAITING_CAPACITY', 'WAITING_APPROVAL', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
-    when 'WAITING_APPROVAL' then new.status in ('ADMITTED', 'QUEUED', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
-    when 'WAITING_CAPACITY' then new.status in ('ADMITTED', 'QUEUED', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
-    when 'QUEUED' then new.status in ('CLAIMED', 'ADMITTED', 'WAITING_CAPACITY', 'WAITING_APPROVAL', 'POLICY_DENIED', 'SUPERSEDED', 'EXPIRED', 'NO_WORK', 'CANCEL_REQUESTED')
-    when 'CLAIMED' then new.status in ('PREPARING_SANDBOX', 'RUNNING', 'VERIFYING', 'JUDGING', 'FINALIZING', 'NO_WORK', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
-    when 'PREPARING_SANDBOX' then new.status in ('RUNNING', 'VERIFYING', 'JUDGING', 'FINALIZING', 'NO_WORK', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
-    when 'RUNNING' then new.status in ('VERIFYING', 'JUDGING', 'FINALIZING', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
-    when 'VERIFYING' then new.status in ('RUNNING', 'JUDGING', 'FINALIZING', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
-    when 'JUDGING' then new.status in ('RUNNING', 'FINALIZING', 'SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
-    when 'FINALIZING' then new.status in ('SUCCEEDED', 'FAILED', 'FAILED_RETRYABLE', 'POLICY_DENIED', 'STALE_LEASE', 'WAITING_APPROVAL', 'CANCEL_REQUESTED')
-    when 'STALE_LEASE' then new.status in ('FAILED_RETRYABLE', 'FAILED', 'CANCEL_REQUESTED')
-    when 'FAILED_RETRYABLE' then new.status in ('QUEUED', 'FAILED', 'CANCEL_REQUESTED')
-    when 'CANCEL_REQUESTED' then new.status in ('CANCELLING')
-    when 'CANCELLING' then new.status in ('CANCELLED')
-    else false
-  end) then
-    raise exception 'run %: % -> % is not a legal transition', new.id, old.status, new.status using errcode = 'HG001';
+  if legal is not true then
+    raise exception using
+      errcode = 'HG001',
+      message = format('illegal run transition from %s to %s (run %s)', coalesce(was, 'nothing'), becomes, new.id),
+      detail = jsonb_build_object('run', new.id, 'from', was, 'to', becomes)::text;
   end if;
   return new;
 end
-$$;
-create trigger run_transition before insert or update of status on run
-  for each row execute function assert_run_transition();
+$assert_run_transition$;
+create or replace trigger run_transition
+before insert or update on headgate.run
+for each row execute function headgate.assert_run_transition();
 
 create table run_event (
   id uuid primary key,
@@ -544,8 +562,9 @@ create table operation (
   detail text,
   intended_at timestamptz not null default clock_timestamp(),
   attempted_at timestamptz,
+  ambiguous_at timestamptz,
   settled_at timestamptz,
-  checked_at timestamptz,
+  checked_at timestamptz,   -- when a reconciler last read the provider for it
   unique (tenant_id, key_hash)
 ) with (fillfactor = 80);
 create index operation_run on operation (run_id);

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '@headgate/domain';
 import type { Logger } from '@headgate/telemetry';
+import type { RedisAnswer } from './answer.js';
 import { openConnection } from './connections.js';
 import { HealthMonitor } from './health-monitor.js';
 import type { Hint } from './hint.js';
@@ -157,6 +158,11 @@ export class BullBus implements HintBus {
     return countHints(this.#inspection, queue);
   }
 
+  /** Whether Redis answers this process now. */
+  ping(): Promise<RedisAnswer<string>> {
+    return this.#link.run((redis) => redis.ping());
+  }
+
   checkRedis() {
     return checkRedis(this.#link, this.parts.clock);
   }
@@ -176,14 +182,19 @@ export class BullBus implements HintBus {
     void this.#ping();
   }
 
-  /** Also the probe that finds out whether a stuck producer link answers again; so one at a time. */
+  /**
+   * Also the probe that finds out whether a stuck producer link answers again: one at a time, and while the link is
+   * stuck the next follows at once, so that one is always under way and Redis' first answer ends the trouble.
+   */
   async #ping(): Promise<void> {
-    if (this.#isPinging || this.#closing !== null) return;
+    if (this.#isPinging) return;
     this.#isPinging = true;
     try {
-      const sequence = this.#pings++;
-      this.#health.pingSent(sequence);
-      await this.#wakeUps.send('ping', { instance: this.parts.instance, sequence }, { probe: true });
+      do {
+        const sequence = this.#pings++;
+        this.#health.pingSent(sequence);
+        await this.#wakeUps.send('ping', { instance: this.parts.instance, sequence }, { probe: true });
+      } while (this.#link.isStuck && this.#closing === null);
     } finally {
       this.#isPinging = false;
     }

@@ -39,7 +39,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const MAX_DISPATCH_NO = 2_147_483_647;
 
 /** The job's data as it lies in Redis, in clear text. Unknown fields pass (I20). */
-const hintDataSchema = z.object({
+export const hintDataSchema = z.object({
   runId: z.string().max(64),
   dispatchNo: z.int().min(1).max(MAX_DISPATCH_NO),
   // A broken trace context costs a link, not the hint.

@@ -34,6 +34,11 @@ export class ProducerLink {
     });
   }
 
+  /** Connected, and the last command had no answer. */
+  get isStuck(): boolean {
+    return this.#stuck && this.redis.status === 'ready';
+  }
+
   /** Runs commands on the connection. `probe`: also when the link is stuck. */
   async run<T>(
     command: (redis: Redis) => Promise<T>,

@@ -13,7 +13,10 @@ export class Connection {
   }
 
   /** Rows of a statement. Calls may be made without awaiting the earlier ones: they are pipelined in order. */
-  async run<Row extends QueryResultRow>(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
+  async run<Row extends QueryResultRow>(
+    statement: Statement,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
     const result = await this.#client.query<Row>({
       text: statement.text,
       values: [...values],

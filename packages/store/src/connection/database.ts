@@ -4,7 +4,7 @@
  * Heartbeats and cancels have their own reserved sessions, so that a pool drained by slow work never costs a
  * lease. Nothing here needs session state: all of it works behind a transaction pooler (SQL rule 6).
  */
-import { record, type Logger } from '@headgate/telemetry';
+import { type Logger, record } from '@headgate/telemetry';
 import pg, { type PoolClient } from 'pg';
 import { Connection } from './connection.js';
 import { CommitUnknownError, isConnectionFault, isTransient } from './faults.js';
@@ -77,7 +77,10 @@ export class Pool {
    *
    * Our own, because drizzle's leaks the client when BEGIN fails.
    */
-  async transaction<T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions<T> = {}): Promise<T> {
+  async transaction<T>(
+    work: (connection: Connection) => Promise<T>,
+    options: TransactionOptions<T> = {},
+  ): Promise<T> {
     const retries = options.retries ?? 5;
     for (let tryNo = 0; ; tryNo += 1) {
       try {

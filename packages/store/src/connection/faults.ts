@@ -7,7 +7,8 @@ const codeOf = (fault: unknown): string | null =>
     : null;
 
 /** 40001 serialization, 40P01 deadlock, 55P03 lock not available: the whole transaction may be tried again. */
-export const isTransient = (fault: unknown): boolean => ['40001', '40P01', '55P03'].includes(codeOf(fault) ?? '');
+export const isTransient = (fault: unknown): boolean =>
+  ['40001', '40P01', '55P03'].includes(codeOf(fault) ?? '');
 
 /** The statement's data was refused (class 22, 23, HG001, too large): one row of a batch may be at fault. */
 export const isDataFault = (fault: unknown): boolean => {
@@ -36,7 +37,9 @@ export const isConnectionFault = (fault: unknown): boolean => {
 /** COMMIT was sent and no answer came. Read back by id before saying anything (SQL rule 8). */
 export class CommitUnknownError extends Error {
   constructor(cause: unknown) {
-    super('the connection was lost after COMMIT was sent: whether it took effect must be read back', { cause });
+    super('the connection was lost after COMMIT was sent: whether it took effect must be read back', {
+      cause,
+    });
     this.name = 'CommitUnknownError';
   }
 }

@@ -19,7 +19,12 @@ export interface RowInsert<Row> {
 }
 
 /** @param suffix e.g. `order by 1 on conflict do nothing` */
-export function rowInsert<Row>(name: string, table: string, columns: readonly Column<Row>[], suffix = ''): RowInsert<Row> {
+export function rowInsert<Row>(
+  name: string,
+  table: string,
+  columns: readonly Column<Row>[],
+  suffix = '',
+): RowInsert<Row> {
   const names = columns.map((column) => column.name).join(', ');
   const picks = columns.map(pick).join(', ');
   const arrays = columns.map((column, at) => `$${at + 1}::${column.type}[]`).join(', ');

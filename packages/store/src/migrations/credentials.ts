@@ -62,7 +62,10 @@ async function readKept(dataDir: string): Promise<RoleUrls['passwords'] | null> 
 
 /** Two processes may start at once on one folder: the hard link is made once, and the loser reads the winner's. */
 async function makeKept(dataDir: string): Promise<RoleUrls['passwords']> {
-  const passwords = { service: randomBytes(24).toString('base64url'), api: randomBytes(24).toString('base64url') };
+  const passwords = {
+    service: randomBytes(24).toString('base64url'),
+    api: randomBytes(24).toString('base64url'),
+  };
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const next = `${fileOf(dataDir)}.${process.pid}`;
   await writeFile(next, `${JSON.stringify(passwords, null, 2)}\n`, { mode: 0o600 });

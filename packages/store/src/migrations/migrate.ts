@@ -93,7 +93,9 @@ async function applyAll(client: pg.Client, migrations: readonly Migration[]): Pr
       const checksum = done.get(migration.name);
       if (checksum === migration.checksum) continue;
       if (checksum !== undefined) {
-        throw new MigrationError(`migration ${migration.name} was changed after it was applied to this database`);
+        throw new MigrationError(
+          `migration ${migration.name} was changed after it was applied to this database`,
+        );
       }
       await client.query(migration.text);
       await client.query('set local search_path to default');
@@ -112,9 +114,13 @@ async function applyAll(client: pg.Client, migrations: readonly Migration[]): Pr
 }
 
 async function appliedChecksums(client: pg.Client): Promise<ReadonlyMap<string, string>> {
-  const exists = await client.query<{ found: string | null }>("select to_regclass('public.headgate_migration') as found");
+  const exists = await client.query<{ found: string | null }>(
+    "select to_regclass('public.headgate_migration') as found",
+  );
   if (exists.rows[0]?.found == null) return new Map();
-  const rows = await client.query<{ name: string; checksum: string }>('select name, checksum from public.headgate_migration');
+  const rows = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from public.headgate_migration',
+  );
   return new Map(rows.rows.map((row) => [row.name, row.checksum]));
 }
 
@@ -131,7 +137,8 @@ async function makeRoles(client: pg.Client, passwords: MigrateOptions['passwords
         break;
       } catch (fault) {
         const code = (fault as { code?: string }).code ?? '';
-        const raced = code === '23505' || code === '42710' || /tuple concurrently updated/.test(String(fault));
+        const raced =
+          code === '23505' || code === '42710' || /tuple concurrently updated/.test(String(fault));
         if (!raced || tryNo === ROLE_TRIES) throw fault;
         await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 80));
       }
@@ -143,7 +150,9 @@ async function makeRoles(client: pg.Client, passwords: MigrateOptions['passwords
 async function makeRole(client: pg.Client, role: string, password: string): Promise<void> {
   const exists = await client.query('select 1 from pg_roles where rolname = $1', [role]);
   const secret = client.escapeLiteral(password);
-  await client.query(`${exists.rowCount === 0 ? 'create' : 'alter'} role ${role} login nobypassrls password ${secret}`);
+  await client.query(
+    `${exists.rowCount === 0 ? 'create' : 'alter'} role ${role} login nobypassrls password ${secret}`,
+  );
   await client.query(`alter role ${role} set statement_timeout = '30s'`);
   await client.query(`alter role ${role} set lock_timeout = '5s'`);
   await client.query(`alter role ${role} set idle_in_transaction_session_timeout = '15s'`);

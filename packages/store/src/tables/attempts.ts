@@ -40,7 +40,8 @@ export interface AttemptEnd {
 
 export const attempts = {
   /** One new attempt per run whose lease this transaction has just taken. */
-  start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> => c.run(start, [runIds]),
+  start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
+    c.run(start, [runIds]),
   finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId }[]> =>
     rows.length === 0
       ? Promise.resolve([])
@@ -53,4 +54,3 @@ export const attempts = {
           rows.map((row) => json(row.evidence)),
         ]),
 };
-

@@ -8,7 +8,14 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 
-export type DimensionKind = 'organisation' | 'user' | 'task_type' | 'queue' | 'agent' | 'provider' | 'sandbox';
+export type DimensionKind =
+  | 'organisation'
+  | 'user'
+  | 'task_type'
+  | 'queue'
+  | 'agent'
+  | 'provider'
+  | 'sandbox';
 
 export interface DimensionKey {
   /** 0 for what belongs to no tenant (queues). */
@@ -76,7 +83,8 @@ export class Dimensions {
   /** Makes and remembers the ids of all given keys. */
   async ensure(keys: readonly DimensionKey[], repositories: readonly RepositoryKey[] = []): Promise<void> {
     const unknown = keys.filter((key) => !this.#ids.has(dimensionName(key)));
-    const shown = (r: RepositoryKey): string => `${r.fullName}\u0000${r.url ?? ''}\u0000${r.defaultBranch ?? ''}`;
+    const shown = (r: RepositoryKey): string =>
+      `${r.fullName}\u0000${r.url ?? ''}\u0000${r.defaultBranch ?? ''}`;
     const stale = new Map(
       repositories
         .filter((r) => this.#repositories.get(repositoryName(r))?.shown !== shown(r))
@@ -87,7 +95,11 @@ export class Dimensions {
       if (unknown.length > 0) await this.#makeDimensions(c, unknown);
       if (stale.size > 0) {
         const rows = [...stale.values()];
-        const keyArrays = [rows.map((r) => r.tenantId), rows.map((r) => r.source), rows.map((r) => r.externalId)];
+        const keyArrays = [
+          rows.map((r) => r.tenantId),
+          rows.map((r) => r.source),
+          rows.map((r) => r.externalId),
+        ];
         await c.run(insertRepositories, [
           ...keyArrays,
           rows.map((r) => r.fullName),

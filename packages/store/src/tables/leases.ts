@@ -191,7 +191,12 @@ export const leases = {
       workerId,
       ttlMs,
     ]),
-  beat: async (c: Connection, fences: readonly Fence[], workerId: WorkerId, ttlMs: number): Promise<BeatResult> => {
+  beat: async (
+    c: Connection,
+    fences: readonly Fence[],
+    workerId: WorkerId,
+    ttlMs: number,
+  ): Promise<BeatResult> => {
     const rows = await c.run<{ runId: RunId | null; answer: string; control: LeaseControl | null }>(beat, [
       ...fenceArrays(fences),
       ttlMs,
@@ -212,14 +217,16 @@ export const leases = {
     c: Connection,
     runIds: readonly RunId[],
   ): Promise<{ runId: RunId; workerId: WorkerId; control: LeaseControl | null }[]> => c.run(lock, [runIds]),
-  lockExpired: (c: Connection, limit: number): Promise<ExpiredLease[]> => c.run<ExpiredLease>(lockExpired, [limit]),
+  lockExpired: (c: Connection, limit: number): Promise<ExpiredLease[]> =>
+    c.run<ExpiredLease>(lockExpired, [limit]),
   counts: async (c: Connection): Promise<{ live: number; expired: number; expiredUngraced: number }> =>
     (await c.run<{ live: number; expired: number; expiredUngraced: number }>(counts))[0] ?? {
       live: 0,
       expired: 0,
       expiredUngraced: 0,
     },
-  grace: (c: Connection, ttlMs: number, actor: string): Promise<{ runId: RunId }[]> => c.run(grace, [ttlMs, actor]),
+  grace: (c: Connection, ttlMs: number, actor: string): Promise<{ runId: RunId }[]> =>
+    c.run(grace, [ttlMs, actor]),
   release: (c: Connection, runIds: readonly RunId[]): Promise<number> =>
     runIds.length === 0 ? Promise.resolve(0) : c.count(release, [runIds]),
   setControl: (c: Connection, rows: readonly { runId: RunId; control: LeaseControl }[]): Promise<number> =>

@@ -11,6 +11,11 @@ export interface PolicyVersion {
   readonly policy: Policy;
 }
 
+/** The policy in force, with the small ids of its tenants. */
+export interface ActivePolicy extends PolicyVersion {
+  readonly tenantIds: ReadonlyMap<string, number>;
+}
+
 const insert = statement(
   'policy_version.insert',
   `insert into headgate.policy_version (digest, policy, actor) values ($1, $2, $3)
@@ -29,7 +34,10 @@ const head = statement(
   'policy_head.read',
   `select v.id as version, v.policy from headgate.policy_head h join headgate.policy_version v on v.id = h.policy_version`,
 );
-const headVersion = statement('policy_head.version', 'select policy_version as version from headgate.policy_head');
+const headVersion = statement(
+  'policy_head.version',
+  'select policy_version as version from headgate.policy_head',
+);
 const byVersion = statement(
   'policy_version.read',
   'select id as version, policy from headgate.policy_version where id = $1',
@@ -55,6 +63,12 @@ export const policies = {
     }),
   /** The active policy, or null before the first activation. */
   head: async (c: Connection): Promise<PolicyVersion | null> => (await c.run<PolicyVersion>(head))[0] ?? null,
+  /** As `head`, with the tenants' ids. */
+  active: async (c: Connection): Promise<ActivePolicy | null> => {
+    const [row] = await c.run<PolicyVersion>(head);
+    if (row === undefined) return null;
+    return { ...row, tenantIds: new Map((await tenants.all(c)).map((tenant) => [tenant.key, tenant.id])) };
+  },
   headVersion: async (c: Connection): Promise<number | null> =>
     (await c.run<{ version: number }>(headVersion))[0]?.version ?? null,
   byVersion: async (c: Connection, version: number): Promise<PolicyVersion | null> =>

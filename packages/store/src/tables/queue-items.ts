@@ -187,7 +187,10 @@ const lock = statement(
   'queue_item.lock',
   'select run_id as "runId", state, dispatch_no as "dispatchNo" from headgate.queue_item where run_id = any ($1::uuid[]) order by run_id for update',
 );
-const remove = statement('queue_item.remove', 'delete from headgate.queue_item where run_id = any ($1::uuid[])');
+const remove = statement(
+  'queue_item.remove',
+  'delete from headgate.queue_item where run_id = any ($1::uuid[])',
+);
 const writeVerdict = statement(
   'queue_item.write_verdict',
   `update headgate.queue_item q set verdict = g.verdict, verdict_at = clock_timestamp()
@@ -282,7 +285,8 @@ export const queueItems = {
     c.run<DispatchedItem>(dueHints, [olderThanMs, limit]),
   takeBack: (c: Connection, olderThanMs: number, limit: number, actor: string): Promise<{ runId: RunId }[]> =>
     c.run(takeBack, [olderThanMs, limit, actor]),
-  promoteDue: (c: Connection, limit: number): Promise<(ReadyPair & { runId: RunId })[]> => c.run(dueDelayed, [limit]),
+  promoteDue: (c: Connection, limit: number): Promise<(ReadyPair & { runId: RunId })[]> =>
+    c.run(dueDelayed, [limit]),
   lockExpired: (c: Connection, limit: number): Promise<{ runId: RunId }[]> => c.run(lockExpired, [limit]),
   /** Locked in run id order. */
   lock: (

@@ -1,6 +1,7 @@
 /** receipt and payload: what was decided about every signal, and what it carried. Never updated. */
-import { deflate, inflate } from 'node:zlib';
+
 import { promisify } from 'node:util';
+import { deflate, inflate } from 'node:zlib';
 import type { Outcome, ReasonCode, ReceiptId, RunId, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { rowInsert } from '../connection/rows.js';
@@ -135,10 +136,17 @@ export const payloads = {
   insert: payloadRows.insert,
   /** Outside the transaction, off the main thread. Small bodies stay as they are. */
   encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> =>
-    body.length < 256 ? { encoding: 'identity', data: body } : { encoding: 'deflate', data: await deflateAsync(body, { level: 1 }) },
+    body.length < 256
+      ? { encoding: 'identity', data: body }
+      : { encoding: 'deflate', data: await deflateAsync(body, { level: 1 }) },
   read: async (c: Connection, receiptId: ReceiptId): Promise<{ mediaType: string; body: Buffer } | null> => {
-    const [row] = await c.run<{ encoding: string; mediaType: string; data: Buffer }>(readPayload, [receiptId]);
+    const [row] = await c.run<{ encoding: string; mediaType: string; data: Buffer }>(readPayload, [
+      receiptId,
+    ]);
     if (row === undefined) return null;
-    return { mediaType: row.mediaType, body: row.encoding === 'deflate' ? await inflateAsync(row.data) : row.data };
+    return {
+      mediaType: row.mediaType,
+      body: row.encoding === 'deflate' ? await inflateAsync(row.data) : row.data,
+    };
   },
 };

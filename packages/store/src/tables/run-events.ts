@@ -16,20 +16,16 @@ export interface RunEvent {
   readonly data?: unknown;
 }
 
-const rows = rowInsert<RunEvent & { at: number }>(
-  'run_event.insert',
-  'run_event',
-  [
-    { name: 'id', type: 'int', expression: 'headgate.uuid7(u.id)', value: (e) => e.at },
-    { name: 'tenant_id', type: 'int', value: (e) => e.tenantId },
-    { name: 'run_id', type: 'uuid', value: (e) => e.runId },
-    { name: 'task_id', type: 'uuid', value: (e) => e.taskId },
-    { name: 'type', type: 'text', value: (e) => e.type },
-    { name: 'reason_code', type: 'text', value: (e) => e.reasonCode },
-    { name: 'actor', type: 'text', value: (e) => e.actor },
-    { name: 'data', type: 'jsonb', value: (e) => json(e.data) },
-  ],
-);
+const rows = rowInsert<RunEvent & { at: number }>('run_event.insert', 'run_event', [
+  { name: 'id', type: 'int', expression: 'headgate.uuid7(u.id)', value: (e) => e.at },
+  { name: 'tenant_id', type: 'int', value: (e) => e.tenantId },
+  { name: 'run_id', type: 'uuid', value: (e) => e.runId },
+  { name: 'task_id', type: 'uuid', value: (e) => e.taskId },
+  { name: 'type', type: 'text', value: (e) => e.type },
+  { name: 'reason_code', type: 'text', value: (e) => e.reasonCode },
+  { name: 'actor', type: 'text', value: (e) => e.actor },
+  { name: 'data', type: 'jsonb', value: (e) => json(e.data) },
+]);
 
 export const runEvents = {
   append: (c: Connection, events: readonly RunEvent[]): Promise<number> =>

@@ -1,5 +1,13 @@
 /** run: the specification, which never changes, and the status, which moves only along legal transitions. */
-import type { ReasonCode, ReceiptId, RunId, RunSpec, RunStatus, RetryCounters, TaskId } from '@headgate/domain';
+import type {
+  ReasonCode,
+  ReceiptId,
+  RetryCounters,
+  RunId,
+  RunSpec,
+  RunStatus,
+  TaskId,
+} from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { arrayLiteral, json, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';

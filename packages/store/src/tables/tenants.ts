@@ -22,5 +22,6 @@ export const tenants = {
     c.count(ensure, [rows.map((row) => row.key), rows.map((row) => row.timezone)]),
   all: (c: Connection): Promise<TenantRow[]> => c.run<TenantRow>(all),
   /** For a token that is bound to no tenant; works before a tenant is set. */
-  idsForToken: async (c: Connection): Promise<readonly number[]> => (await c.run<{ ids: number[] }>(idsForToken))[0]?.ids ?? [],
+  idsForToken: async (c: Connection): Promise<readonly number[]> =>
+    (await c.run<{ ids: number[] }>(idsForToken))[0]?.ids ?? [],
 };

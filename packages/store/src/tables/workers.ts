@@ -28,7 +28,10 @@ const setState = statement(
           stopped_at = case when $2 in ('STOPPED', 'DEAD') then clock_timestamp() end
     where id = $1 and state not in ('STOPPED', 'DEAD')`,
 );
-const isReady = statement('worker.is_ready', `select 1 from headgate.worker where id = $1 and state = 'READY'`);
+const isReady = statement(
+  'worker.is_ready',
+  `select 1 from headgate.worker where id = $1 and state = 'READY'`,
+);
 // Free slots are counted from the leases that exist. Index: worker_live.
 const live = statement(
   'worker.live',
@@ -81,5 +84,6 @@ export const workers = {
   /** READY and beating within their own lease TTL. */
   live: (c: Connection): Promise<LiveWorker[]> => c.run<LiveWorker>(live),
   /** Those whose heartbeat is older than two TTLs; DEAD from now on. */
-  declareDead: (c: Connection, limit: number): Promise<{ id: WorkerId; name: string }[]> => c.run(declareDead, [limit]),
+  declareDead: (c: Connection, limit: number): Promise<{ id: WorkerId; name: string }[]> =>
+    c.run(declareDead, [limit]),
 };

@@ -12,7 +12,17 @@
  * Crash before COMMIT: the item is dispatched still; it is hinted again after 5 s and taken back after 30 s.
  * Crash after COMMIT: the lease expires and the reaper takes it. Execution is outside any transaction.
  */
-import type { AttemptId, LeaseId, ReceiptId, RetryCounters, RunId, RunSpec, RunStatus, TaskId, WorkerId } from '@headgate/domain';
+import type {
+  AttemptId,
+  LeaseId,
+  ReceiptId,
+  RetryCounters,
+  RunId,
+  RunSpec,
+  RunStatus,
+  TaskId,
+  WorkerId,
+} from '@headgate/domain';
 import { record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
@@ -137,7 +147,15 @@ export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimRes
     const result = await pool.transaction((c) => claimOnce(c, request));
     if (result.kind === 'claimed') {
       for (const run of result.runs) {
-        record({ type: 'ok', op: 'claim', tenant: run.tenantId, run: run.runId, fencingToken: run.fencingToken, leaseId: run.leaseId, key: request.workerId });
+        record({
+          type: 'ok',
+          op: 'claim',
+          tenant: run.tenantId,
+          run: run.runId,
+          fencingToken: run.fencingToken,
+          leaseId: run.leaseId,
+          key: request.workerId,
+        });
       }
     }
     return result;
@@ -202,7 +220,15 @@ function claimed(
   const row = rows.get(lease.runId);
   const number = numbers.find((n) => n.runId === lease.runId)?.number;
   if (row === undefined || number === undefined) return [];
-  const { application, infrastructure, leaseLost, rateLimit, status: _status, taskCancelled: _cancelled, ...rest } = row;
+  const {
+    application,
+    infrastructure,
+    leaseLost,
+    rateLimit,
+    status: _status,
+    taskCancelled: _cancelled,
+    ...rest
+  } = row;
   return [
     {
       ...rest,

@@ -38,7 +38,15 @@ export async function walk(c: Connection, walks: readonly Walk[]): Promise<Reado
       const step = w.steps[round];
       const from = round === 0 ? w.from : w.steps[round - 1]?.to;
       if (step !== undefined && from !== undefined) {
-        moves.push({ runId: w.runId, from, to: step.to, reasonCode: step.reasonCode, detail: step.detail ?? null, actor: w.actor, data: step.data });
+        moves.push({
+          runId: w.runId,
+          from,
+          to: step.to,
+          reasonCode: step.reasonCode,
+          detail: step.detail ?? null,
+          actor: w.actor,
+          data: step.data,
+        });
       }
     }
     const moved = await runs.move(c, moves);
@@ -69,7 +77,11 @@ const buryDead = statement(
 );
 
 /** To be called with the ids that have reached a terminal status in this transaction. */
-export async function closeRuns(c: Connection, ended: readonly RunId[], deadLetters: readonly RunId[] = []): Promise<void> {
+export async function closeRuns(
+  c: Connection,
+  ended: readonly RunId[],
+  deadLetters: readonly RunId[] = [],
+): Promise<void> {
   if (ended.length === 0) return;
   await Promise.all([
     taskVersions.close(c, ended),

@@ -34,9 +34,14 @@ import { queueItems } from '../tables/queue-items.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { closeRuns, type Walk, walk } from './end-runs.js';
 
-export type AttemptResult =
+export type AttemptOutcome =
   | { readonly kind: 'succeeded'; readonly reasonCode: 'SUCCEEDED' | 'NO_CHANGE' }
-  | { readonly kind: 'failed'; readonly reasonCode: ReasonCode; readonly detail: string | null; readonly retryAfterMs: number | null }
+  | {
+      readonly kind: 'failed';
+      readonly reasonCode: ReasonCode;
+      readonly detail: string | null;
+      readonly retryAfterMs: number | null;
+    }
   /** Given back without a charge: drain, pause, breaker. */
   | { readonly kind: 'handed-back'; readonly reasonCode: ReasonCode; readonly retryAfterMs: number | null }
   | { readonly kind: 'no-work'; readonly reasonCode: ReasonCode; readonly detail: string | null }
@@ -49,7 +54,7 @@ export type AttemptResult =
 export interface FinishRequest {
   readonly fence: Fence;
   readonly attemptId: AttemptId;
-  readonly result: AttemptResult;
+  readonly result: AttemptOutcome;
   readonly costUsd: number;
   readonly evidence: unknown;
   readonly actor: string;
@@ -67,7 +72,14 @@ export async function finish(
 ): Promise<ReadonlyMap<RunId, FinishAnswer>> {
   if (requests.length === 0) return new Map();
   for (const request of requests) {
-    record({ type: 'invoke', op: 'finish', run: request.fence.runId, fencingToken: request.fence.fencingToken, leaseId: request.fence.leaseId, result: request.result.kind });
+    record({
+      type: 'invoke',
+      op: 'finish',
+      run: request.fence.runId,
+      fencingToken: request.fence.fencingToken,
+      leaseId: request.fence.leaseId,
+      result: request.result.kind,
+    });
   }
   try {
     const answers = await pool.transaction((c) => finishOnce(c, requests, random));
@@ -85,14 +97,32 @@ export async function finish(
     return answers;
   } catch (fault) {
     for (const request of requests) {
-      record({ type: 'info', op: 'finish', run: request.fence.runId, fencingToken: request.fence.fencingToken, leaseId: request.fence.leaseId, result: String(fault) });
+      record({
+        type: 'info',
+        op: 'finish',
+        run: request.fence.runId,
+        fencingToken: request.fence.fencingToken,
+        leaseId: request.fence.leaseId,
+        result: String(fault),
+      });
     }
     throw fault;
   }
 }
 
-async function finishOnce(c: Connection, requests: readonly FinishRequest[], random: Random): Promise<ReadonlyMap<RunId, FinishAnswer>> {
-  const held = new Set((await leases.lockFenced(c, requests.map((request) => request.fence))).map((lease) => lease.runId));
+async function finishOnce(
+  c: Connection,
+  requests: readonly FinishRequest[],
+  random: Random,
+): Promise<ReadonlyMap<RunId, FinishAnswer>> {
+  const held = new Set(
+    (
+      await leases.lockFenced(
+        c,
+        requests.map((request) => request.fence),
+      )
+    ).map((lease) => lease.runId),
+  );
   const locked = new Map((await runs.lock(c, [...held])).map((run) => [run.runId, run]));
   const endings: Ending[] = [];
   const answers = new Map<RunId, FinishAnswer>();
@@ -123,18 +153,39 @@ export interface Ending {
 /** Lease rows and run rows of all endings are locked by the caller. */
 export async function writeEndings(c: Connection, endings: readonly Ending[]): Promise<void> {
   if (endings.length === 0) return;
-  const requeued = endings.flatMap((e) => (e.requeueDelayMs === null ? [] : [{ runId: e.runId, delayMs: e.requeueDelayMs }]));
+  const requeued = endings.flatMap((e) =>
+    e.requeueDelayMs === null ? [] : [{ runId: e.runId, delayMs: e.requeueDelayMs }],
+  );
   const ended = endings.filter((e) => isTerminal(e.status)).map((e) => e.runId);
   await Promise.all([
-    attempts.finish(c, endings.map((e) => e.attempt)),
-    runs.setCounters(c, endings.map((e) => ({ runId: e.runId, ...e.counters }))),
-    runs.addCost(c, endings.map((e) => ({ runId: e.runId, costUsd: e.attempt.costUsd }))),
+    attempts.finish(
+      c,
+      endings.map((e) => e.attempt),
+    ),
+    runs.setCounters(
+      c,
+      endings.map((e) => ({ runId: e.runId, ...e.counters })),
+    ),
+    runs.addCost(
+      c,
+      endings.map((e) => ({ runId: e.runId, costUsd: e.attempt.costUsd })),
+    ),
     settleDay(c, endings),
     queueItems.requeue(c, requeued),
-    leases.release(c, endings.map((e) => e.runId)),
+    leases.release(
+      c,
+      endings.map((e) => e.runId),
+    ),
   ]);
-  await walk(c, endings.map((e) => e.walk));
-  await closeRuns(c, ended, endings.filter((e) => e.deadLetter && isTerminal(e.status)).map((e) => e.runId));
+  await walk(
+    c,
+    endings.map((e) => e.walk),
+  );
+  await closeRuns(
+    c,
+    ended,
+    endings.filter((e) => e.deadLetter && isTerminal(e.status)).map((e) => e.runId),
+  );
 }
 
 // Folded once per batch, on the tenant's own day.
@@ -197,14 +248,19 @@ interface Decided {
   readonly deadLetter: boolean;
 }
 
-function decide(run: LockedRun, result: AttemptResult, random: Random): Decided {
+function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided {
   const plain = { detail: null, counters: countersOf(run), delayMs: 0, deadLetter: false };
   switch (result.kind) {
     case 'succeeded':
       return { ...plain, finish: { kind: 'succeeded' }, reasonCode: result.reasonCode };
     case 'no-work':
     case 'policy-denied':
-      return { ...plain, finish: { kind: result.kind }, reasonCode: result.reasonCode, detail: result.detail };
+      return {
+        ...plain,
+        finish: { kind: result.kind },
+        reasonCode: result.reasonCode,
+        detail: result.detail,
+      };
     case 'needs-approval':
       return { ...plain, finish: { kind: 'needs-approval' }, reasonCode: 'APPROVAL_REQUIRED' };
     case 'cancelled':
@@ -221,13 +277,27 @@ function decide(run: LockedRun, result: AttemptResult, random: Random): Decided 
       });
       const detail = result.kind === 'failed' ? result.detail : null;
       return retry.kind === 'retry'
-        ? { finish: { kind: 'failed', retry: true }, reasonCode: result.reasonCode, detail, counters: retry.counters, delayMs: retry.delayMs, deadLetter: false }
-        : { finish: { kind: 'failed', retry: false }, reasonCode: retry.reasonCode, detail, counters: retry.counters, delayMs: 0, deadLetter: retry.deadLetter };
+        ? {
+            finish: { kind: 'failed', retry: true },
+            reasonCode: result.reasonCode,
+            detail,
+            counters: retry.counters,
+            delayMs: retry.delayMs,
+            deadLetter: false,
+          }
+        : {
+            finish: { kind: 'failed', retry: false },
+            reasonCode: retry.reasonCode,
+            detail,
+            counters: retry.counters,
+            delayMs: 0,
+            deadLetter: retry.deadLetter,
+          };
     }
   }
 }
 
-function attemptStatusOf(result: AttemptResult, cancelling: boolean): AttemptEnd['status'] {
+function attemptStatusOf(result: AttemptOutcome, cancelling: boolean): AttemptEnd['status'] {
   if (cancelling || result.kind === 'cancelled') return 'cancelled';
   switch (result.kind) {
     case 'succeeded':
@@ -242,5 +312,5 @@ function attemptStatusOf(result: AttemptResult, cancelling: boolean): AttemptEnd
 }
 
 /** The attempt keeps its own reason, also where the run ends for another (exhausted, cancelled). */
-const attemptReasonOf = (result: AttemptResult, runReason: ReasonCode): ReasonCode =>
+const attemptReasonOf = (result: AttemptOutcome, runReason: ReasonCode): ReasonCode =>
   'reasonCode' in result ? result.reasonCode : runReason;

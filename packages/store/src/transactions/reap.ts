@@ -12,7 +12,16 @@
  * like so many dead workers: each is given one grace TTL, once, with an event MASS_EXPIRY.
  * Crash before COMMIT: nothing. Bounded by `limit` per call.
  */
-import { decideRetry, finishPath, isCancelling, isTerminal, type Random, type ReasonCode, type RunId, type RunStatus } from '@headgate/domain';
+import {
+  decideRetry,
+  finishPath,
+  isCancelling,
+  isTerminal,
+  type Random,
+  type ReasonCode,
+  type RunId,
+  type RunStatus,
+} from '@headgate/domain';
 import { failPoint, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
@@ -55,7 +64,14 @@ export function reap(pool: Pool, options: ReapOptions): Promise<ReapResult> {
 async function reapOnce(c: Connection, options: ReapOptions): Promise<readonly Reaped[]> {
   const expired = await leases.lockExpired(c, options.limit);
   await failPoint('reconciler.reap.locked');
-  const locked = new Map((await runs.lock(c, expired.map((lease) => lease.runId))).map((run) => [run.runId, run]));
+  const locked = new Map(
+    (
+      await runs.lock(
+        c,
+        expired.map((lease) => lease.runId),
+      )
+    ).map((run) => [run.runId, run]),
+  );
   const endings: Ending[] = [];
   const orphans: RunId[] = [];
   const reaped: Reaped[] = [];
@@ -73,7 +89,15 @@ async function reapOnce(c: Connection, options: ReapOptions): Promise<readonly R
       reasonCode: ending.attempt.reasonCode ?? 'WORKER_LOST',
       status: ending.status,
     });
-    record({ type: 'ok', op: 'reap', tenant: lease.tenantId, run: lease.runId, fencingToken: lease.fencingToken, leaseId: lease.leaseId, result: ending.status });
+    record({
+      type: 'ok',
+      op: 'reap',
+      tenant: lease.tenantId,
+      run: lease.runId,
+      fencingToken: lease.fencingToken,
+      leaseId: lease.leaseId,
+      result: ending.status,
+    });
   }
   await writeEndings(c, endings);
   await leases.release(c, orphans);
@@ -82,7 +106,12 @@ async function reapOnce(c: Connection, options: ReapOptions): Promise<readonly R
 
 function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): Ending {
   const reasonCode: ReasonCode = lease.overlong ? 'WALL_CLOCK_EXCEEDED' : 'WORKER_LOST';
-  const counters = { application: run.application, infrastructure: run.infrastructure, leaseLost: run.leaseLost, rateLimit: run.rateLimit };
+  const counters = {
+    application: run.application,
+    infrastructure: run.infrastructure,
+    leaseLost: run.leaseLost,
+    rateLimit: run.rateLimit,
+  };
   const cancelling = isCancelling(run.status);
   const retry = decideRetry({
     reasonCode,
@@ -91,9 +120,16 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: options.random(),
   });
-  const path = finishPath(run.status, cancelling ? { kind: 'cancelled' } : { kind: 'lease-lost', retry: retry.kind === 'retry' });
+  const path = finishPath(
+    run.status,
+    cancelling ? { kind: 'cancelled' } : { kind: 'lease-lost', retry: retry.kind === 'retry' },
+  );
   const status = path.at(-1) ?? run.status;
-  const runReason: ReasonCode = cancelling ? (run.reasonCode ?? 'CANCELLED_BY_USER') : retry.kind === 'retry' ? reasonCode : retry.reasonCode;
+  const runReason: ReasonCode = cancelling
+    ? (run.reasonCode ?? 'CANCELLED_BY_USER')
+    : retry.kind === 'retry'
+      ? reasonCode
+      : retry.reasonCode;
   const detail = `worker ${lease.workerId} did not renew lease ${lease.leaseId}`;
   return {
     runId: run.runId,

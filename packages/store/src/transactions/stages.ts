@@ -5,7 +5,14 @@
  * Fence: the lease row, locked, token and id compared, still current. A run in a cancel state does not move: the
  * heartbeat tells the worker why. Lock order: lease, run.
  */
-import { isLeased, type LeasedStatus, type RunId, stagesPassed, type TaskId, TRANSITIONS } from '@headgate/domain';
+import {
+  isLeased,
+  type LeasedStatus,
+  type RunId,
+  stagesPassed,
+  type TaskId,
+  TRANSITIONS,
+} from '@headgate/domain';
 import type { Pool } from '../connection/database.js';
 import type { Fence } from '../fence.js';
 import { leases } from '../tables/leases.js';
@@ -21,16 +28,27 @@ export interface StageEntry {
 /** `moved`: it stands there now. `held`: the lease is ours, but the run may not go there (it is being cancelled). */
 export type StageAnswer = 'moved' | 'held' | 'lost';
 
-export function enterStages(pool: Pool, entries: readonly StageEntry[]): Promise<ReadonlyMap<RunId, StageAnswer>> {
+export function enterStages(
+  pool: Pool,
+  entries: readonly StageEntry[],
+): Promise<ReadonlyMap<RunId, StageAnswer>> {
   if (entries.length === 0) return Promise.resolve(new Map());
   return pool.transaction(async (c) => {
     const held = new Set(
-      (await leases.lockFenced(c, entries.map((entry) => entry.fence))).filter((lease) => lease.current).map((lease) => lease.runId),
+      (
+        await leases.lockFenced(
+          c,
+          entries.map((entry) => entry.fence),
+        )
+      )
+        .filter((lease) => lease.current)
+        .map((lease) => lease.runId),
     );
     const standing = new Map((await runs.lock(c, [...held])).map((run) => [run.runId, run]));
     const answers = new Map<RunId, StageAnswer>();
     const moves: Move[] = [];
-    const skipped: { tenantId: number; runId: RunId; taskId: TaskId; stage: LeasedStatus; actor: string }[] = [];
+    const skipped: { tenantId: number; runId: RunId; taskId: TaskId; stage: LeasedStatus; actor: string }[] =
+      [];
     for (const { fence, to, actor } of entries) {
       const run = standing.get(fence.runId);
       if (run === undefined) {
@@ -65,4 +83,3 @@ export function enterStages(pool: Pool, entries: readonly StageEntry[]): Promise
     return answers;
   });
 }
-

@@ -10,7 +10,14 @@
  *  - against another stop: the same order, so one waits; a cancel that stands is never weakened to a supersede.
  * A crash before COMMIT leaves nothing.
  */
-import { isCancelling, isLeased, isTerminal, type ReasonCode, type RunId, type RunStatus } from '@headgate/domain';
+import {
+  isCancelling,
+  isLeased,
+  isTerminal,
+  type ReasonCode,
+  type RunId,
+  type RunStatus,
+} from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { leases } from '../tables/leases.js';
 import { queueItems } from '../tables/queue-items.js';
@@ -50,9 +57,15 @@ export async function stopRuns(c: Connection, stops: readonly Stop[]): Promise<R
   const items = new Set((await queueItems.lock(c, ids)).map((item) => item.runId));
   const held = new Set((await leases.lock(c, ids)).map((lease) => lease.runId));
   const locked = await runs.lock(c, ids);
-  const requeued = locked.filter((run) => !isTerminal(run.status) && !items.has(run.runId) && !held.has(run.runId));
+  const requeued = locked.filter(
+    (run) => !isTerminal(run.status) && !items.has(run.runId) && !held.has(run.runId),
+  );
   if (requeued.length > 0) {
-    for (const item of await queueItems.lock(c, requeued.map((run) => run.runId))) items.add(item.runId);
+    for (const item of await queueItems.lock(
+      c,
+      requeued.map((run) => run.runId),
+    ))
+      items.add(item.runId);
   }
 
   const results = new Map<RunId, Stopped>();

@@ -1,0 +1,60 @@
+import type { Signal } from '@headgate/domain';
+
+/** What an expression may read of the repository; the ids are the forge's, stable under rename. */
+export interface RepositoryFacts {
+  readonly id: string;
+  readonly name: string;
+  readonly owner: string | null;
+  readonly fullName: string;
+  readonly defaultBranch: string | null;
+}
+
+export interface TargetFacts {
+  readonly kind: string;
+  readonly id: string;
+  readonly ref: string | null;
+  readonly aspect: string | null;
+}
+
+/** The three roots of every condition and template. */
+export interface ExpressionContext {
+  /** The payload as the source sent it. Null for a schedule and a person. */
+  readonly event: unknown;
+  readonly repository: RepositoryFacts | null;
+  readonly target: TargetFacts | null;
+}
+
+/** The fields of the roots whose shape is ours, so that a typing error is found when the file is read. */
+export const ROOT_FIELDS: Readonly<Record<string, readonly string[] | null>> = {
+  event: null,
+  repository: ['id', 'name', 'owner', 'fullName', 'defaultBranch'],
+  target: ['kind', 'id', 'ref', 'aspect'],
+};
+
+export function expressionContext(signal: Signal): ExpressionContext {
+  return {
+    event: signal.data ?? null,
+    repository: signal.repository && repositoryFacts(signal.repository),
+    target: signal.target && {
+      kind: signal.target.kind,
+      id: signal.target.id,
+      ref: signal.target.ref,
+      aspect: signal.target.aspect,
+    },
+  };
+}
+
+function repositoryFacts({
+  externalId,
+  fullName,
+  defaultBranch,
+}: NonNullable<Signal['repository']>): RepositoryFacts {
+  const slash = fullName.lastIndexOf('/');
+  return {
+    id: externalId,
+    name: fullName.slice(slash + 1),
+    owner: slash < 0 ? null : fullName.slice(0, slash),
+    fullName,
+    defaultBranch,
+  };
+}

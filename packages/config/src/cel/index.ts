@@ -1,0 +1,3 @@
+export * from './condition.js';
+export * from './context.js';
+export * from './template.js';

@@ -1,0 +1,2 @@
+export * from './read-file.js';
+export * from './read-yaml.js';

@@ -1,0 +1,97 @@
+/**
+ * What people will write because the plan or another tool has it, and this version does not do. Each is
+ * refused by name: a key that is silently ignored would be a promise that is not kept.
+ */
+type Section =
+  | 'file'
+  | 'tenant'
+  | 'tenantLimits'
+  | 'source'
+  | 'agent'
+  | 'route'
+  | 'trigger'
+  | 'repositories'
+  | 'sourceKind'
+  | 'runtime'
+  | 'triggerName';
+
+/** Word -> what to do instead. */
+export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, string>>>> = {
+  file: {
+    goals: 'Use a cron trigger.',
+    campaigns: 'Send signals with `headgate trigger`.',
+    notify: 'Read `headgate status` or /metrics.',
+    providers: 'Use limits.maxActiveByProvider.',
+    prices: 'Command agents report no cost.',
+    presets: 'Write the route out.',
+    freezes: 'Suspend a tenant (tenants.ID.suspended).',
+  },
+  tenant: {
+    zone: 'It is called "timezone".',
+    allowedRisk: 'Use queues with risk and tenants.',
+    requireApprovalFor: 'Use mode: propose.',
+    fourEyes: 'Use mode: propose.',
+    budgets: 'Use budgets at the top.',
+  },
+  tenantLimits: { maxCostPerDayUsd: 'Use budgets.perDayUsd at the top.' },
+  source: {
+    app: 'Give each repository its url; git uses the credentials of the machine.',
+    poll: 'Point the webhook at /webhooks/SOURCE.',
+    scan: 'Redeliver on GitHub what did not arrive.',
+    replayWindow: 'Use dedupe in the route.',
+    intake: 'Point the webhook at /webhooks/SOURCE.',
+  },
+  agent: {
+    apiKey: 'Agents hold no credentials.',
+    model: 'Give it as an argument in command.',
+    image: 'The command runs in the sandbox of its worker.',
+    tools: 'Give them as arguments in command.',
+  },
+  route: {
+    use: 'Write the route out.',
+    freshness: 'The head is always read again before an agent starts.',
+    context: 'The command reads its input file.',
+    judge: 'Use verify, paths and protectedPaths.',
+    publish: 'Each run pushes a branch of its own.',
+    effects: 'Each run pushes a branch of its own.',
+    fallback: 'Name one agent.',
+    retention: 'Use retention at the top.',
+    pauseOnFailure: 'Use retry.maxAttempts.',
+    budgets: 'Use limits.costUsd in the route.',
+    goal: 'Use a cron trigger.',
+  },
+  trigger: {
+    goal: 'Use a cron trigger.',
+    webhook: 'Write the event by name: github.check_run.completed.',
+    poll: 'Use a cron trigger.',
+    pauseOnFailure: 'Use retry.maxAttempts in the route.',
+  },
+  repositories: { topics: 'Name the repositories, or use a pattern: "acme/web-*".' },
+  sourceKind: {
+    cloudevents: 'Use kind: github or git.',
+    'standard-webhooks': 'Use kind: github or git.',
+    gitlab: 'Use kind: git.',
+    gitea: 'Use kind: git.',
+    bitbucket: 'Use kind: git.',
+  },
+  runtime: {
+    claude: 'Use runtime: command with the CLI as the command.',
+    codex: 'Use runtime: command with the CLI as the command.',
+    docker: 'Use runtime: command.',
+    http: 'Use runtime: command.',
+  },
+  triggerName: {
+    goal: 'Use a cron trigger.',
+    campaign: 'Use manual.',
+    poll: 'Use a cron trigger.',
+    schedule: 'Write { cron: "0 3 * * 1" }.',
+  },
+};
+
+export type { Section };
+
+export function notSupported(section: Section, word: string): { message: string; fix: string } | null {
+  const known = NOT_SUPPORTED[section];
+  const fix = Object.hasOwn(known, word) ? known[word] : undefined;
+  return fix === undefined ? null : { message: `"${word}" is not supported in this version`, fix };
+}

@@ -1,0 +1,105 @@
+/** The second reading: names become references, defaults are filled in, what contradicts itself is noted. */
+import type { AgentPolicy, GlobalLimits, Policy, SourcePolicy, TenantPolicy } from '@headgate/domain';
+import { EXAMPLE_AGENT_COMMAND } from '../schema/agents.js';
+import type { HeadgateFile } from '../schema/headgate-file.js';
+import { DEFAULT_LEASE } from '../schema/lease.js';
+import { DAY_MS, DEFAULT_RETENTION_DAYS, DEFAULT_TENANT } from './defaults.js';
+import { digestOf } from './digest.js';
+import type { Notebook } from './notebook.js';
+import { resolveQueues } from './queues.js';
+import { resolveRoutes } from './routes.js';
+import { resolveSources, type SourceOptions } from './sources.js';
+
+export interface ResolveInput {
+  readonly file: HeadgateFile;
+  readonly broken: ReadonlySet<string>;
+  /** Text of `prompt: file:…`, by route. */
+  readonly prompts: ReadonlyMap<string, string>;
+  readonly options: SourceOptions;
+}
+
+export function resolvePolicy({ file, broken, prompts, options }: ResolveInput, notes: Notebook): Policy {
+  const tenants = resolveTenants(file);
+  const tenantIds = [
+    ...tenants.map(({ id }) => id),
+    ...[...broken]
+      .filter((entry) => entry.startsWith('tenants.'))
+      .map((entry) => entry.slice('tenants.'.length)),
+  ];
+  const sources = resolveSources(file, tenantIds, options, notes);
+  const agents = resolveAgents(file);
+  const queues = resolveQueues(file, tenants, broken, notes);
+  const routes = resolveRoutes({ file, tenants, sources, agents, queues, broken, prompts }, notes);
+  checkBudgets(file, sources, broken, notes);
+  if (routes.length === 0 && ![...broken].some((entry) => entry.startsWith('routes'))) {
+    notes.warning(['routes'], 'there are no routes', 'Every signal will be answered with NO_ROUTE.');
+  }
+  const content: Omit<Policy, 'digest'> = {
+    tenants,
+    sources,
+    agents,
+    routes,
+    queues,
+    limits: resolveLimits(file),
+    budgets: { perRunUsd: file.budgets?.perRunUsd ?? null, perDayUsd: file.budgets?.perDayUsd ?? null },
+    lease: file.lease ?? DEFAULT_LEASE,
+    retentionDays: {
+      receipts: days(file.retention?.receipts) ?? DEFAULT_RETENTION_DAYS.receipts,
+      payloads: days(file.retention?.payloads) ?? DEFAULT_RETENTION_DAYS.payloads,
+      events: days(file.retention?.events) ?? DEFAULT_RETENTION_DAYS.events,
+    },
+  };
+  return { digest: digestOf(content), ...content };
+}
+
+const days = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / DAY_MS);
+
+function resolveTenants(file: HeadgateFile): readonly TenantPolicy[] {
+  const written = Object.entries(file.tenants ?? {});
+  const entries = written.length === 0 ? ([[DEFAULT_TENANT, {}]] as typeof written) : written;
+  return entries.map(([id, tenant]) => ({
+    id,
+    weight: tenant.weight ?? 1,
+    timezone: tenant.timezone ?? 'UTC',
+    suspended: tenant.suspended ?? false,
+    maxActive: tenant.limits?.maxActive ?? null,
+    maxQueued: tenant.limits?.maxQueued ?? null,
+  }));
+}
+
+function resolveAgents(file: HeadgateFile): readonly AgentPolicy[] {
+  return Object.entries(file.agents ?? {}).map(([id, agent]) => ({
+    id,
+    runtime: agent.runtime,
+    command: agent.command,
+    env: agent.env ?? {},
+    trustedExample: agent.command[0] === EXAMPLE_AGENT_COMMAND,
+  }));
+}
+
+function resolveLimits({ limits }: HeadgateFile): GlobalLimits {
+  return {
+    maxActive: limits?.maxActive ?? null,
+    maxActivePerRepository: limits?.maxActivePerRepository ?? null,
+    maxActivePerUser: limits?.maxActivePerUser ?? null,
+    maxActiveByRisk: limits?.maxActiveByRisk ?? {},
+    maxActiveByProvider: limits?.maxActiveByProvider ?? {},
+  };
+}
+
+/** 3 USD a run is a default; a day has none, because nobody but the owner can know it. */
+function checkBudgets(
+  file: HeadgateFile,
+  sources: readonly SourcePolicy[],
+  broken: ReadonlySet<string>,
+  notes: Notebook,
+): void {
+  if (file.budgets?.perDayUsd !== undefined || broken.has('budgets')) return;
+  const real = sources.find(({ kind, realForge }) => kind === 'github' && realForge);
+  if (real === undefined) return;
+  notes.problem(
+    ['sources', real.id],
+    `source "${real.id}" is a real forge and no day has a limit`,
+    'Write budgets: { perDayUsd: 25 } at the top.',
+  );
+}

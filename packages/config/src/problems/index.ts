@@ -1,0 +1,2 @@
+export * from './nearest-name.js';
+export * from './problem.js';

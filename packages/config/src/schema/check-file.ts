@@ -1,0 +1,62 @@
+/**
+ * The parsed YAML against the schema. What is wrong in one route must not hide what is wrong in another, so
+ * entries with problems are taken out and the rest is handed on: references into the entries taken out are
+ * known (`broken`) and not complained about a second time.
+ */
+import type { YamlFile } from '../file/index.js';
+import type { Problem } from '../problems/index.js';
+import { explainIssues } from './explain-issues.js';
+import { type HeadgateFile, headgateFile } from './headgate-file.js';
+
+export interface CheckedFile {
+  readonly problems: readonly Problem[];
+  /** What is sound; null when not even the rest of the file is. */
+  readonly sound: HeadgateFile | null;
+  /** Entries taken out, as `routes.tidy`. */
+  readonly broken: ReadonlySet<string>;
+}
+
+const MAPS_OF_ENTRIES = new Set(['tenants', 'sources', 'agents', 'routes']);
+
+export function checkFile(file: YamlFile): CheckedFile {
+  const first = headgateFile.safeParse(file.data, { reportInput: true });
+  if (first.success) return { problems: [], sound: first.data, broken: new Set() };
+  const problems = explainIssues(first.error.issues, file);
+  const paths = first.error.issues.map((issue) => issue.path);
+  const { rest, broken } = without(file.data, paths);
+  const second = headgateFile.safeParse(rest);
+  return { problems, sound: second.success ? second.data : null, broken };
+}
+
+/** A copy without the entries (or whole sections) that the paths lead into. */
+function without(
+  data: unknown,
+  paths: readonly (readonly PropertyKey[])[],
+): { readonly rest: unknown; readonly broken: ReadonlySet<string> } {
+  const broken = new Set<string>();
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return { rest: data, broken };
+  const rest: Record<string, unknown> = { ...data };
+  const known = Object.keys(headgateFile.shape);
+  for (const key of Object.keys(rest)) if (!known.includes(key)) delete rest[key];
+  for (const [section, entry] of paths) {
+    if (typeof section !== 'string') continue;
+    if (section === 'version') rest[section] = 1;
+    const entries = rest[section];
+    if (
+      MAPS_OF_ENTRIES.has(section) &&
+      typeof entry === 'string' &&
+      typeof entries === 'object' &&
+      entries !== null
+    ) {
+      const kept: Record<string, unknown> = { ...entries };
+      delete kept[entry];
+      rest[section] = kept;
+      broken.add(`${section}.${entry}`);
+    } else if (section !== 'version') {
+      delete rest[section];
+      broken.add(section);
+    }
+  }
+  if (!('version' in rest)) rest['version'] = 1;
+  return { rest, broken };
+}
