@@ -105,6 +105,9 @@ function explain(error: unknown, source: string): Complaint {
   if (error instanceof ParseError && /^Unexpected character: '?=/.test(error.summary)) {
     return { message: 'the expression has a single "="', fix: 'Write == to compare.' };
   }
+  if (/^Exceeded max/.test(error.summary)) {
+    return { message: 'the expression has too many parts', fix: 'Split the route, or shorten it.' };
+  }
   const column = error.range === undefined ? '' : ` (at character ${error.range.start + 1})`;
   return { message: `the expression is not valid CEL: ${error.summary}${column}`, fix: 'Correct it.' };
 }
