@@ -22,19 +22,19 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'the key of another tool',
-    text: SOUND + 'tenants: { a: { zone: Europe/Berlin } }\n',
+    text: `${SOUND}tenants: { a: { zone: Europe/Berlin } }\n`,
     says: ['6:17 tenants.a.zone: "zone" is not known here. Did you mean "timezone"?'],
   },
   {
     name: '__proto__ as a key',
-    text: SOUND + '__proto__: { a: 1 }\n',
+    text: `${SOUND}__proto__: { a: 1 }\n`,
     says: [
       '6:1 __proto__: "__proto__" is not known here. Use one of: version, tenants, sources, agents, routes, queues, limits, budgets, lease, retention.',
     ],
   },
   {
     name: 'what a later version will have',
-    text: withRoute('use: upgrade@1', 'judge: {}', 'publish: { draft: true }') + 'notify: {}\ngoals: {}\n',
+    text: `${withRoute('use: upgrade@1', 'judge: {}', 'publish: { draft: true }')}notify: {}\ngoals: {}\n`,
     says: [
       '9:5 routes.tidy.use: "use" is not supported in this version. Write the route out.',
       '10:5 routes.tidy.judge: "judge" is not supported in this version. Use verify, paths and protectedPaths.',
@@ -133,12 +133,12 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'retention in hours',
-    text: SOUND + 'retention: { receipts: 36h }\n',
+    text: `${SOUND}retention: { receipts: 36h }\n`,
     says: ['6:14 retention.receipts: retention is counted in whole days. Write it as 90d.'],
   },
   {
     name: 'a day cheaper than a run',
-    text: SOUND + 'budgets: { perRunUsd: 30, perDayUsd: 3, perMonthUsd: 5 }\n',
+    text: `${SOUND}budgets: { perRunUsd: 30, perDayUsd: 3, perMonthUsd: 5 }\n`,
     says: [
       '6:12 budgets.perRunUsd: a run may cost 30 USD, more than a day, 3 USD. Lower one or raise the other.',
       '6:41 budgets.perMonthUsd: "perMonthUsd" is not known here. Did you mean "perRunUsd"?',
@@ -146,7 +146,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'a heartbeat, deadline and margin too long for the ttl',
-    text: SOUND + 'lease: { ttl: 12s, heartbeat: 4s, renewDeadline: 10s, stopMargin: 4s }\n',
+    text: `${SOUND}lease: { ttl: 12s, heartbeat: 4s, renewDeadline: 10s, stopMargin: 4s }\n`,
     says: [
       '6:20 lease.heartbeat: a heartbeat of 4s is more than a quarter of the ttl, 12s. Write at most 3s, or lengthen the ttl.',
       '6:35 lease.renewDeadline: the ttl, 12s, is only 1.20 times the renewDeadline, 10s. Write a renewDeadline of at most 8s.',
@@ -155,7 +155,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'a deadline shorter than the heartbeat',
-    text: SOUND + 'lease: { ttl: 60s, heartbeat: 15s, renewDeadline: 10s, stopMargin: 55s }\n',
+    text: `${SOUND}lease: { ttl: 60s, heartbeat: 15s, renewDeadline: 10s, stopMargin: 55s }\n`,
     says: [
       '6:36 lease.renewDeadline: a renewDeadline of 10s leaves no time for a second heartbeat after 15s. Make it at least twice the heartbeat.',
       '6:56 lease.stopMargin: renewDeadline 10s and stopMargin 55s are 1m5s together, more than the ttl, 1m. A worker must have stopped before its lease ends: shorten one of them.',

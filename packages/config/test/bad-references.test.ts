@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to secrets are written so
 import { describe, expect, it } from 'vitest';
 import { problemsOf, SOUND, withRoute } from './say.js';
 
@@ -21,7 +22,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'problems in one route and in the next',
-    text: withRoute('mode: actt', 'agent: nope') + '  other: { on: [manual], agent: nope }\n',
+    text: `${withRoute('mode: actt', 'agent: nope')}  other: { on: [manual], agent: nope }\n`,
     says: [
       '9:5 routes.tidy.mode: "actt" is not a mode. Did you mean "act"?',
       '11:26 routes.other.agent: there is no agent "nope". Use one of: tool.',
@@ -87,7 +88,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'a source of two tenants',
-    text: SOUND + 'tenants: { a: {}, b: {} }\n',
+    text: `${SOUND}tenants: { a: {}, b: {} }\n`,
     says: ['3:3 sources.local.tenant: the tenant is missing. Write one of: a, b.'],
   },
   {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to secrets are written so
 import { describe, expect, it } from 'vitest';
 import { problemsOf } from './say.js';
 

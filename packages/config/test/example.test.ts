@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to secrets are written so
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { jsonSchema, loadConfig } from '@headgate/config';
