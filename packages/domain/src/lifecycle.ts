@@ -1,7 +1,7 @@
 /**
  * The life of a run (Q10): statuses, legal transitions, and where a run is in each of them.
  *
- * This table is the only one. The trigger in Postgres is generated from it (`store/src/transitions.ts`) and
+ * This table is the only one. The trigger in Postgres is generated from it (`lifecycle-sql.ts`) and
  * a test proves both equal.
  */
 export const RUN_STATUSES = [

@@ -1,1 +1,17 @@
-export {};
+export * from './data-folder.js';
+export * from './embedded-error.js';
+export * from './logger.js';
+export type { BinarySearch, PostgresBinaries } from './postgres/binaries.js';
+export { defaultBinarySearch, findPostgres } from './postgres/binaries.js';
+export { DATABASE_NAME, OWNER_ROLE } from './postgres/cluster.js';
+export { erasePostgresHome } from './postgres/home.js';
+export * from './postgres/server.js';
+export { dieWithParent } from './process/die-with-parent.js';
+export { endProcess } from './process/end-process.js';
+export * from './process/identity.js';
+export * from './process/pid-file.js';
+export { type RunAs, unprivilegedUser } from './process/unprivileged.js';
+export type { AptOptions, AptOutcome } from './redis/apt.js';
+export { fetchedRedis, fetchRedisByApt } from './redis/apt.js';
+export { type RedisBinary, redisOnPath } from './redis/binary.js';
+export * from './redis/server.js';

@@ -1,1 +1,5 @@
-export {};
+export * from './authority/index.js';
+export * from './git/index.js';
+export * from './github/index.js';
+export * from './identity/index.js';
+export * from './samples/index.js';

@@ -1,4 +1,8 @@
 export * from './failpoint.js';
 export * from './history.js';
+export * from './history-ops.js';
 export * from './logger.js';
+export * from './metrics/index.js';
+export { redactText, registerSecret } from './redaction.js';
 export * from './test-signal.js';
+export * from './tracing/index.js';

@@ -1,1 +1,4 @@
-export {};
+export * from './checker/index.js';
+export * from './follow-signals.js';
+export * from './github/index.js';
+export * from './services/index.js';

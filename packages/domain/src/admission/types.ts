@@ -1,15 +1,15 @@
 /**
- * The intake decision: a pure fold over a batch of signals (law 6, SQL rule 9). Each signal sees what the
- * earlier ones of its batch did. `packages/admission` loads the state under the tasks' locks, calls
- * `decideBatch`, and writes what it returns; it decides nothing itself.
+ * What the intake decision reads and writes (law 6, SQL rule 9). `packages/admission` loads the state under
+ * the tasks' locks, calls `decideBatch`, and writes what it returns; it decides nothing itself.
  */
-import type { ReceiptId, RunId, TaskId } from './ids.js';
-import type { RunStatus } from './lifecycle.js';
-import type { Outcome } from './outcome.js';
-import type { RoutePolicy, TenantPolicy } from './policy.js';
-import type { ReasonCode } from './reasons.js';
-import type { Signal } from './signal.js';
-import type { WorkIdentity } from './work.js';
+import type { ReceiptId, RunId, TaskId } from '../ids.js';
+import type { RunStatus } from '../lifecycle.js';
+import type { Outcome } from '../outcome.js';
+import type { RoutePolicy, TenantPolicy } from '../policy.js';
+import type { ReasonCode } from '../reasons.js';
+import type { Signal } from '../signal.js';
+import type { VersionPoint } from '../source-order.js';
+import type { WorkIdentity } from '../work.js';
 
 /** Why a person or a repair asks again for work that already had a run. */
 export type Directive =
@@ -18,6 +18,22 @@ export type Directive =
   | { readonly kind: 'retry'; readonly cancelLive: boolean }
   /** As retry; also un-cancels the task, clears its latch and starts a new publication. */
   | { readonly kind: 'reset'; readonly cancelLive: boolean };
+
+/**
+ * Decided before the state was read: PING, MALFORMED, UNKNOWN_EVENT, NO_ROUTE, NOT_ELIGIBLE, OUT_OF_SCOPE …
+ *
+ * An accept with APPROVAL_REQUIRED is a condition, not an end: if the state lets the work in, its run is born
+ * WAITING_APPROVAL instead of QUEUED.
+ */
+export interface Verdict {
+  readonly outcome: Outcome;
+  readonly reasonCode: ReasonCode;
+  /** Completes the catalogue's sentence with what was seen; null = the sentence stands alone. */
+  readonly detail: string | null;
+  readonly retryAfter: Date | null;
+  /** The rule that decided, for *why*; by default derived from the reason code. */
+  readonly rule?: string;
+}
 
 /** A signal that is ready to be decided: routed and identified, with the ids it will use if it is accepted. */
 export interface Candidate {
@@ -30,13 +46,8 @@ export interface Candidate {
   readonly tenant: TenantPolicy;
   readonly route: RoutePolicy | null;
   readonly work: WorkIdentity | null;
-  /** Decided without state: PING, MALFORMED, UNKNOWN_EVENT, NO_ROUTE, NOT_ELIGIBLE, TENANT_SUSPENDED … */
-  readonly verdict: {
-    readonly outcome: Outcome;
-    readonly reasonCode: ReasonCode;
-    readonly detail: string | null;
-    readonly retryAfter: Date | null;
-  } | null;
+  /** Decided without state; null = the state decides. */
+  readonly verdict: Verdict | null;
   readonly directive: Directive;
   /** Set when a deferred signal or a latch is promoted: its delivery row is its own, not a duplicate. */
   readonly parentReceiptId: ReceiptId | null;
@@ -48,12 +59,9 @@ export interface FirstDelivery {
   readonly taskId: TaskId | null;
 }
 
-export interface LiveRun {
+export interface LiveRun extends VersionPoint {
   readonly runId: RunId;
   readonly generation: number;
-  readonly inputVersion: string;
-  readonly sourceAt: Date | null;
-  readonly parentVersions: readonly string[];
   readonly status: RunStatus;
 }
 
@@ -64,10 +72,8 @@ export interface KnownVersion {
   readonly outcome: RunStatus | null;
 }
 
-export interface Latch {
-  readonly inputVersion: string;
+export interface Latch extends VersionPoint {
   readonly receiptId: ReceiptId;
-  readonly sourceAt: Date | null;
 }
 
 /** A task as it stands under its lock. */
@@ -77,7 +83,7 @@ export interface TaskState {
   readonly publication: number;
   readonly cancelled: boolean;
   /** The newest version ever admitted, by source order. */
-  readonly latest: { readonly inputVersion: string; readonly sourceAt: Date | null } | null;
+  readonly latest: VersionPoint | null;
   readonly latch: Latch | null;
   /** Non-terminal runs, oldest first. */
   readonly live: readonly LiveRun[];
@@ -91,7 +97,10 @@ export interface AdmissionState {
   readonly deliveries: ReadonlyMap<string, FirstDelivery>;
   /** By `taskKey(tenant, workKey)`: every task of the batch, new ones included (generation 1, nothing live). */
   readonly tasks: ReadonlyMap<string, TaskState>;
-  /** Waiting runs per tenant; only tenants with a maxQueued need an entry. */
+  /**
+   * Runs per tenant that wait for capacity (`countsAsQueued`: they hold a queue item, or rest ADMITTED; a run
+   * that waits for a person does not count). Only tenants with a maxQueued need an entry; none = 0.
+   */
   readonly queuedByTenant: ReadonlyMap<string, number>;
   /** Database time. */
   readonly now: Date;
@@ -134,6 +143,7 @@ export type AdmissionWrite =
       readonly taskId: TaskId;
       readonly inputVersion: string;
       readonly sourceAt: Date | null;
+      readonly parentVersions: readonly string[];
     }
   | {
       readonly kind: 'task';
@@ -164,6 +174,3 @@ export interface Decision {
   readonly retryAfter: Date | null;
   readonly writes: readonly AdmissionWrite[];
 }
-
-export const deliveryKey = (signal: Signal): string => `${signal.source}\u0000${signal.eventId}`;
-export const taskKey = (tenant: string, workKey: string): string => `${tenant}\u0000${workKey}`;

@@ -1,0 +1,23 @@
+/**
+ * The intake decision: a pure fold over a batch of signals (law 6, SQL rule 9). Each signal sees what the
+ * earlier ones of its batch did, so that a batch decides exactly what the same signals would have got one at
+ * a time: how many are committed together changes latency, never results.
+ */
+import { decideOne } from './decide-one.js';
+import { draftOf, evolveDraft } from './evolve.js';
+import type { AdmissionState, Candidate, Decision } from './types.js';
+
+/**
+ * One decision per candidate, in their order.
+ *
+ * Every candidate that carries work and no rejecting verdict needs its task in `state.tasks`; a missing one is
+ * a fault of the caller and throws.
+ */
+export function decideBatch(state: AdmissionState, candidates: readonly Candidate[]): readonly Decision[] {
+  const draft = draftOf(state);
+  return candidates.map((candidate) => {
+    const decision = decideOne(draft, candidate);
+    evolveDraft(draft, decision);
+    return decision;
+  });
+}

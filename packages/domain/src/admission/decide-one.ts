@@ -1,0 +1,289 @@
+/**
+ * One signal against the state, in the order in which the questions are asked:
+ *
+ *  1. Was this delivery seen before?            DUPLICATE_DELIVERY
+ *  2. Was it decided without state?             the verdict
+ *  3. Does it name work at all?                 NO_ROUTE, TASK_CONTRACT_INVALID
+ *  4. May the tenant work?                      TENANT_SUSPENDED
+ *  5. Was the task cancelled?                   TASK_CANCELLED
+ *  6. Is this version known?                    DUPLICATE_WORK
+ *  7. Does a newer version stand?               SUPERSEDED
+ *  8. Is another version under way?             the route's onNewVersion
+ *  9. Is there room in the queue?               QUEUE_FULL
+ * 10. Else                                      ADMITTED (or APPROVAL_REQUIRED)
+ *
+ * A person's retry or reset leaves out 5 and 6; a reset leaves out 7 as well, which makes it the way out of a
+ * wrong time in the source. Identity comes before order, so that a late repeat of a known version is told its
+ * run and not that it is old.
+ */
+import { isCancelling } from '../lifecycle.js';
+import type { RoutePolicy } from '../policy.js';
+import type { ReasonCode } from '../reasons.js';
+import { counted, quoted } from '../sentences.js';
+import { order, type VersionPoint } from '../source-order.js';
+import { checkWork, type WorkIdentity } from '../work.js';
+import { type Asked, admit } from './admit.js';
+import { type DecisionParts, decide } from './decision.js';
+import { deliveryKey, taskKey } from './keys.js';
+import type {
+  AdmissionState,
+  Candidate,
+  Decision,
+  FirstDelivery,
+  KnownVersion,
+  LiveRun,
+  TaskState,
+  Verdict,
+} from './types.js';
+
+/** How long a deferred signal waits when nobody named a time. */
+export const DEFER_MS = 60_000;
+
+/** Decides one candidate. The state is not changed: `evolve` says what it is afterwards. */
+export function decideOne(state: AdmissionState, candidate: Candidate): Decision {
+  const first =
+    candidate.parentReceiptId === null ? state.deliveries.get(deliveryKey(candidate.signal)) : undefined;
+  if (first !== undefined) return repeatedDelivery(candidate, first);
+
+  const { verdict, route, work } = candidate;
+  if (verdict !== null && verdict.outcome !== 'accept') return byVerdict(state, candidate, verdict);
+  if (route === null) {
+    return decide(candidate, { outcome: 'reject', reasonCode: 'NO_ROUTE', rule: 'route' });
+  }
+  const problem = problemWith(work);
+  if (work === null || problem !== null) {
+    return decide(candidate, {
+      outcome: 'reject',
+      reasonCode: 'TASK_CONTRACT_INVALID',
+      rule: 'work-contract',
+      facts: { detail: problem },
+    });
+  }
+  const task = state.tasks.get(taskKey(candidate.tenant.id, work.workKey));
+  if (task === undefined) throw new Error('the task of a candidate was not loaded under its lock');
+  const point: VersionPoint = {
+    inputVersion: work.inputVersion,
+    sourceAt: candidate.signal.sourceAt,
+    parentVersions: candidate.signal.parentVersions,
+  };
+  return byTask({ state, candidate, route, task, point });
+}
+
+/** The same trigger came twice: it is answered with what its first receipt led to. */
+function repeatedDelivery(candidate: Candidate, first: FirstDelivery): Decision {
+  return decide(candidate, {
+    outcome: 'reject',
+    reasonCode: 'DUPLICATE_DELIVERY',
+    rule: 'delivery-dedupe',
+    runId: first.runId,
+    taskId: first.taskId,
+    existing: true,
+  });
+}
+
+function byVerdict(state: AdmissionState, candidate: Candidate, verdict: Verdict): Decision {
+  const { work } = candidate;
+  const task = work === null ? undefined : state.tasks.get(taskKey(candidate.tenant.id, work.workKey));
+  const parts: DecisionParts = {
+    outcome: verdict.outcome,
+    reasonCode: verdict.reasonCode,
+    rule: verdict.rule ?? VERDICT_RULES[verdict.reasonCode] ?? 'verdict',
+    facts: { detail: verdict.detail },
+    taskId: task?.taskId ?? null,
+    generation: task?.generation ?? null,
+    retryAfter: verdict.retryAfter,
+  };
+  if (verdict.outcome !== 'defer') return decide(candidate, parts);
+  const dueAt = verdict.retryAfter ?? new Date(state.now.getTime() + DEFER_MS);
+  return decide(candidate, {
+    ...parts,
+    retryAfter: dueAt,
+    writes: [{ kind: 'defer', candidate, dueAt, reasonCode: verdict.reasonCode }],
+  });
+}
+
+/** Which rule stands behind a verdict that names none. */
+const VERDICT_RULES: Readonly<Partial<Record<ReasonCode, string>>> = {
+  PING: 'event.ping',
+  MALFORMED: 'event.payload',
+  UNKNOWN_EVENT: 'event.type',
+  STALE_EVENT: 'source.replayWindow',
+  SIGNATURE_INVALID: 'source.signature',
+  SELF_TRIGGERED: 'loop-guard',
+  HOP_LIMIT: 'loop-guard',
+  NO_ROUTE: 'route.on',
+  NOT_ELIGIBLE: 'route.when',
+  OUT_OF_SCOPE: 'route.repositories',
+  TASK_CONTRACT_INVALID: 'work-contract',
+  TENANT_SUSPENDED: 'tenant.suspended',
+  NOTHING_FOUND: 'scan',
+  OVERLAP_SKIPPED: 'schedule.overlap',
+  MISSED_CATCHUP: 'schedule.catchUp',
+};
+
+function problemWith(work: WorkIdentity | null): string | null {
+  if (work === null) return 'No work key could be derived from the signal.';
+  const check = checkWork(work);
+  return check.ok ? null : check.problem;
+}
+
+function byTask(asked: Asked): Decision {
+  const { candidate, route, task, point } = asked;
+  const here = { taskId: task.taskId, generation: task.generation };
+  if (candidate.tenant.suspended) {
+    return decide(candidate, {
+      ...here,
+      outcome: 'reject',
+      reasonCode: 'TENANT_SUSPENDED',
+      rule: 'tenant.suspended',
+    });
+  }
+  if (candidate.directive.kind !== 'none') return againByPerson(asked, candidate.directive);
+  if (task.cancelled) {
+    return decide(candidate, {
+      ...here,
+      outcome: 'reject',
+      reasonCode: 'TASK_CANCELLED',
+      rule: 'task-cancelled',
+    });
+  }
+  const known = task.versions.get(point.inputVersion);
+  if (known !== undefined && holdsItsVersion(known, candidate)) {
+    return decide(candidate, {
+      outcome: 'reject',
+      reasonCode: 'DUPLICATE_WORK',
+      rule: 'work-dedupe',
+      taskId: task.taskId,
+      generation: known.generation,
+      runId: known.runId,
+      existing: true,
+    });
+  }
+  const newer = newerStanding(point, task);
+  if (newer !== null) return superseded(asked, newer);
+  return byRunsUnderWay(asked, route, known);
+}
+
+/**
+ * Whether a known version keeps its place. A run that ended NO_WORK or POLICY_DENIED did nothing, so the next
+ * signal may ask again; but a scan only sees the same version once more, and that is no news.
+ */
+function holdsItsVersion(known: KnownVersion, candidate: Candidate): boolean {
+  const isFreed = known.outcome === 'NO_WORK' || known.outcome === 'POLICY_DENIED';
+  const isLookAgain = candidate.signal.via === 'scan' || candidate.signal.via === 'poll';
+  return !isFreed || isLookAgain;
+}
+
+/** A version that was let in, or is latched, and that the source puts after this one. */
+function newerStanding(point: VersionPoint, task: TaskState): VersionPoint | null {
+  const standing = [task.latest, task.latch, ...task.live].filter((other) => other !== null);
+  return standing.find((other) => order(point, other) === 'older') ?? null;
+}
+
+function superseded({ candidate, task }: Asked, newer: VersionPoint): Decision {
+  return decide(candidate, {
+    outcome: 'reject',
+    reasonCode: 'SUPERSEDED',
+    rule: 'source-order',
+    facts: { detail: `The newer version is ${quoted(newer.inputVersion)}.` },
+    taskId: task.taskId,
+    generation: task.generation,
+    metRunId: task.versions.get(newer.inputVersion)?.runId ?? null,
+  });
+}
+
+/**
+ * Another version may be under way. A run that is being cancelled no longer counts: it will bring no result,
+ * and the exclusive key keeps its successor from starting before it is gone.
+ */
+function byRunsUnderWay(asked: Asked, route: RoutePolicy, known: KnownVersion | undefined): Decision {
+  const { candidate, task, point } = asked;
+  const isFreed = known !== undefined;
+  const plan = {
+    ...(isFreed ? { generation: nextGeneration(task, known) } : {}),
+    rule: isFreed ? 'freed-version' : 'new-version',
+  };
+  const underWay = task.live.filter((run) => !isCancelling(run.status));
+  const current = underWay.at(-1);
+  if (current === undefined) return admit(asked, plan);
+
+  const met = { taskId: task.taskId, generation: task.generation };
+  const rule = `onNewVersion.${route.onNewVersion}`;
+  switch (route.onNewVersion) {
+    case 'reject':
+      return inProgress(asked, current, rule);
+    case 'useExisting':
+      return decide(candidate, {
+        ...met,
+        outcome: 'accept',
+        reasonCode: 'EXISTING_RUN',
+        rule,
+        runId: current.runId,
+        existing: true,
+      });
+    case 'queueOne':
+      return byLatch(asked, current, rule) ?? admit(asked, { ...plan, rule });
+    case 'cancelOther':
+      return admit(asked, {
+        ...plan,
+        rule,
+        supersede: underWay.filter((run) => run.status !== 'FINALIZING' && order(point, run) === 'newer'),
+      });
+    case 'allow':
+      return admit(asked, { ...plan, rule });
+  }
+}
+
+/**
+ * One version waits behind the live run: the newest by the source's order. A version whose place beside the
+ * latched one is unknown must neither push it out nor be swallowed, so it is admitted (null) and waits for the
+ * exclusive key.
+ */
+function byLatch({ candidate, task, point }: Asked, current: LiveRun, rule: string): Decision | null {
+  const relation = task.latch === null ? 'newer' : order(point, task.latch);
+  if (relation !== 'newer' && relation !== 'same') return null;
+  const latch = { ...point, receiptId: candidate.receiptId };
+  return decide(candidate, {
+    outcome: 'accept',
+    reasonCode: 'QUEUED_NEXT',
+    rule,
+    taskId: task.taskId,
+    generation: task.generation,
+    metRunId: current.runId,
+    writes: relation === 'same' ? [] : [{ kind: 'latch', taskId: task.taskId, latch, candidate }],
+  });
+}
+
+/** A person asks for a run again (retry, replay of a dead letter, reset). */
+function againByPerson(asked: Asked, directive: { kind: 'retry' | 'reset'; cancelLive: boolean }): Decision {
+  const { task, point } = asked;
+  const isReset = directive.kind === 'reset';
+  const newer = isReset ? null : newerStanding(point, task);
+  if (newer !== null) return superseded(asked, newer);
+  const current = task.live.at(-1);
+  const rule = `directive.${directive.kind}`;
+  if (current !== undefined && !directive.cancelLive) return inProgress(asked, current, rule);
+  return admit(asked, {
+    rule,
+    generation: nextGeneration(task, task.versions.get(point.inputVersion)),
+    publication: task.publication + (isReset ? 1 : 0),
+    cancel: task.live.filter((run) => !isCancelling(run.status)),
+    isNewStart: isReset,
+  });
+}
+
+function inProgress({ candidate, task }: Asked, current: LiveRun, rule: string): Decision {
+  return decide(candidate, {
+    outcome: 'reject',
+    reasonCode: 'WORK_IN_PROGRESS',
+    rule,
+    facts: { detail: `${counted(task.live.length, 'run')} of the task not ended.` },
+    taskId: task.taskId,
+    generation: task.generation,
+    runId: current.runId,
+    existing: true,
+  });
+}
+
+const nextGeneration = (task: TaskState, known: KnownVersion | undefined): number =>
+  Math.max(task.generation, known?.generation ?? 0) + 1;

@@ -1,0 +1,97 @@
+/** What the state is after a decision, as far as later candidates of the same batch can see it. */
+import type { RunId } from '../ids.js';
+import { PLACE, type RunStatus } from '../lifecycle.js';
+import { countsAsQueued } from './admit.js';
+import { deliveryKey, taskKey } from './keys.js';
+import type { AdmissionState, AdmissionWrite, Decision, FirstDelivery, LiveRun, TaskState } from './types.js';
+
+/** A working copy: its maps are its own, the tasks in them are never changed in place. */
+export interface AdmissionDraft extends AdmissionState {
+  readonly deliveries: Map<string, FirstDelivery>;
+  readonly tasks: Map<string, TaskState>;
+  readonly queuedByTenant: Map<string, number>;
+}
+
+export const draftOf = (state: AdmissionState): AdmissionDraft => ({
+  deliveries: new Map(state.deliveries),
+  tasks: new Map(state.tasks),
+  queuedByTenant: new Map(state.queuedByTenant),
+  now: state.now,
+});
+
+/** The state after a decision. The given state stays as it is. */
+export function evolve(state: AdmissionState, decision: Decision): AdmissionState {
+  const draft = draftOf(state);
+  evolveDraft(draft, decision);
+  return draft;
+}
+
+/** As `evolve`, in place: a batch copies the maps once. */
+export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
+  const { candidate } = decision;
+  const key = deliveryKey(candidate.signal);
+  if (candidate.parentReceiptId === null && !draft.deliveries.has(key)) {
+    const { runId, taskId } = decision;
+    draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
+  }
+  if (candidate.work === null) return;
+  const name = taskKey(candidate.tenant.id, candidate.work.workKey);
+  let task = draft.tasks.get(name);
+  if (task === undefined) return;
+  let queued = draft.queuedByTenant.get(candidate.tenant.id) ?? 0;
+  for (const write of decision.writes) {
+    const next = applyWrite(task, write);
+    queued += countQueued(next) - countQueued(task);
+    task = next;
+  }
+  draft.tasks.set(name, task);
+  draft.queuedByTenant.set(candidate.tenant.id, Math.max(0, queued));
+}
+
+function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
+  switch (write.kind) {
+    case 'admit': {
+      const { runId, generation, status, candidate } = write;
+      if (candidate.work === null) return task;
+      const { inputVersion } = candidate.work;
+      const { sourceAt, parentVersions } = candidate.signal;
+      const run: LiveRun = { runId, generation, inputVersion, sourceAt, parentVersions, status };
+      const versions = new Map(task.versions).set(inputVersion, { runId, generation, outcome: null });
+      return { ...task, live: [...task.live, run], versions };
+    }
+    case 'supersede':
+      return endRun(task, write.runId, 'SUPERSEDED');
+    case 'cancel':
+      return endRun(task, write.runId, 'CANCELLED');
+    case 'latch':
+      return { ...task, latch: write.latch };
+    case 'latest': {
+      const { inputVersion, sourceAt, parentVersions } = write;
+      return { ...task, latest: { inputVersion, sourceAt, parentVersions } };
+    }
+    case 'task': {
+      const { generation, publication, cancelled } = write;
+      return { ...task, generation, publication, cancelled };
+    }
+    case 'attach':
+    case 'defer':
+      return task;
+  }
+}
+
+/** Without a lease the run ends at once; with one it is asked to stop, and lives until it has. */
+function endRun(task: TaskState, runId: RunId, ending: RunStatus): TaskState {
+  const run = task.live.find((live) => live.runId === runId);
+  if (run === undefined) return task;
+  if (PLACE[run.status] === 'lease') {
+    if (ending === 'SUPERSEDED' && run.status === 'FINALIZING') return task;
+    const asked: LiveRun = { ...run, status: 'CANCEL_REQUESTED' };
+    return { ...task, live: task.live.map((live) => (live.runId === runId ? asked : live)) };
+  }
+  const versions = new Map(task.versions);
+  const known = versions.get(run.inputVersion);
+  if (known?.runId === runId) versions.set(run.inputVersion, { ...known, outcome: ending });
+  return { ...task, live: task.live.filter((live) => live.runId !== runId), versions };
+}
+
+const countQueued = (task: TaskState): number => task.live.filter((run) => countsAsQueued(run.status)).length;

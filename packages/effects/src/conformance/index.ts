@@ -1,0 +1,2 @@
+export * from './ledger-conformance.js';
+export * from './memory-ledger.js';

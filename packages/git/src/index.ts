@@ -1,0 +1,6 @@
+export * from './environment.js';
+export * from './mirror.js';
+export * from './push.js';
+export * from './remote.js';
+export * from './run.js';
+export * from './sha.js';

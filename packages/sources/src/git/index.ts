@@ -1,0 +1,1 @@
+export { gitRepositoryId } from './location.js';

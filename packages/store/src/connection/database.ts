@@ -1,0 +1,185 @@
+/**
+ * The pools of one process, and transactions.
+ *
+ * Heartbeats and cancels have their own reserved sessions, so that a pool drained by slow work never costs a
+ * lease. Nothing here needs session state: all of it works behind a transaction pooler (SQL rule 6).
+ */
+import { type Logger, record } from '@headgate/telemetry';
+import pg, { type PoolClient } from 'pg';
+import { Connection } from './connection.js';
+import { CommitUnknownError, isConnectionFault, isDataFault, isTransient } from './faults.js';
+
+// int8 (fencing tokens, xid8) stays text: it outgrows a JavaScript number. numeric is money: a number.
+pg.types.setTypeParser(1700, (text) => Number(text));
+
+export interface DatabaseOptions {
+  readonly serviceUrl: string;
+  readonly apiUrl?: string | null;
+  /** `transaction`: named statements are off (pgbouncer before 1.21). */
+  readonly poolMode?: 'session' | 'transaction';
+  readonly maxConnections?: number;
+  readonly applicationName: string;
+  readonly logger: Logger;
+}
+
+export interface TransactionOptions<T> {
+  /** How often 40001, 40P01 and 55P03 are tried again; default 5. */
+  readonly retries?: number;
+  /**
+   * After a COMMIT without an answer: says, on a fresh session, what the transaction left, or null if it left
+   * nothing (it is then tried again). Without it the fault is thrown as CommitUnknownError.
+   */
+  readonly readBack?: (connection: Connection) => Promise<T | null>;
+  /** Tenants that a session of headgate_api may see in this transaction. */
+  readonly tenants?: readonly number[];
+}
+
+const RETRY_BASE_MS = 5;
+const RETRY_CAP_MS = 200;
+
+export class Pool {
+  readonly #pool: pg.Pool;
+  readonly #named: boolean;
+
+  constructor(url: string, max: number, options: Omit<DatabaseOptions, 'serviceUrl'>) {
+    this.#named = options.poolMode !== 'transaction';
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: 5_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      pipeline: true,
+    } as pg.PoolConfig);
+    // A killed backend must not crash the process: the pool's own listener is gone while a client is out.
+    const warn = (fault: Error) => options.logger.warn({ err: fault }, 'postgres session lost');
+    this.#pool.on('error', warn);
+    this.#pool.on('connect', (client) => client.on('error', warn));
+  }
+
+  /** One statement or a few, outside a transaction. */
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let fault: unknown = null;
+    try {
+      return await work(new Connection(client, this.#named));
+    } catch (thrown) {
+      fault = thrown;
+      throw thrown;
+    } finally {
+      client.release(fault !== null && isConnectionFault(fault) ? true : undefined);
+    }
+  }
+
+  /**
+   * A READ COMMITTED transaction. Deadlocks and lock time-outs are retried as a whole, with jitter.
+   *
+   * Our own, because drizzle's leaks the client when BEGIN fails.
+   */
+  async transaction<T>(
+    work: (connection: Connection) => Promise<T>,
+    options: TransactionOptions<T> = {},
+  ): Promise<T> {
+    const retries = options.retries ?? 5;
+    let mayHaveCommitted = false;
+    for (let tryNo = 0; ; tryNo += 1) {
+      try {
+        return await this.#once(work, options);
+      } catch (fault) {
+        mayHaveCommitted ||= fault instanceof CommitUnknownError;
+        // A COMMIT can land after it was read back as absent; the new try then meets its own rows (23505).
+        const unknown = fault instanceof CommitUnknownError || (mayHaveCommitted && isDataFault(fault));
+        if (unknown && options.readBack !== undefined) {
+          const left = await this.#readBack(options.readBack);
+          if (left !== null) return left;
+          if (fault instanceof CommitUnknownError && tryNo < retries) continue;
+        }
+        if (!isTransient(fault) || tryNo >= retries) throw fault;
+        record({ type: 'info', op: 'transaction.retry', result: String(fault) });
+        await pause(Math.random() * Math.min(RETRY_CAP_MS, RETRY_BASE_MS * 2 ** tryNo));
+      }
+    }
+  }
+
+  async #once<T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions<T>): Promise<T> {
+    const client = await this.#pool.connect();
+    let broken = false;
+    try {
+      const connection = new Connection(client, this.#named);
+      await client.query('begin');
+      if (options.tenants !== undefined) {
+        await client.query("select set_config('headgate.tenants', $1, true)", [options.tenants.join(',')]);
+      }
+      const result = await work(connection);
+      try {
+        await client.query('commit');
+      } catch (fault) {
+        broken = true;
+        throw isConnectionFault(fault) ? new CommitUnknownError(fault) : fault;
+      }
+      return result;
+    } catch (fault) {
+      if (!broken) broken = isConnectionFault(fault) || !(await rolledBack(client));
+      throw fault;
+    } finally {
+      client.release(broken ? true : undefined);
+    }
+  }
+
+  async #readBack<T>(read: (connection: Connection) => Promise<T | null>): Promise<T | null> {
+    for (let tryNo = 0; ; tryNo += 1) {
+      try {
+        return await this.use(read);
+      } catch (fault) {
+        if (!isConnectionFault(fault) || tryNo >= 10) throw fault;
+        await pause(200 * (tryNo + 1));
+      }
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#pool.end();
+  }
+}
+
+export interface Database {
+  /** Ordinary work of the background services. */
+  readonly service: Pool;
+  /** Heartbeats and cancels only. */
+  readonly reserved: Pool;
+  /** The console's reads, under row level security. Falls back to `service` in processes that serve no console. */
+  readonly api: Pool;
+  /** Waits for nothing longer than a few seconds, whatever Postgres does. */
+  close(): Promise<void>;
+}
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const service = new Pool(options.serviceUrl, options.maxConnections ?? 10, options);
+  const reserved = new Pool(options.serviceUrl, 2, options);
+  const apiUrl = options.apiUrl ?? null;
+  const api = apiUrl === null ? service : new Pool(apiUrl, 5, options);
+  return {
+    service,
+    reserved,
+    api,
+    close: async () => {
+      const ended = Promise.allSettled([...new Set([service, reserved, api])].map((pool) => pool.end()));
+      await Promise.race([ended, pause(3_000)]);
+    },
+  };
+}
+
+async function rolledBack(client: PoolClient): Promise<boolean> {
+  try {
+    await client.query('rollback');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });

@@ -1,0 +1,56 @@
+/** attempt: one try at running a run. Keeps the lease's history after the lease is gone (Q6). */
+import type { AttemptId, ReasonCode, RunId } from '@headgate/domain';
+import type { Connection } from '../connection/connection.js';
+import { json, plainText } from '../connection/rows.js';
+import { statement } from '../connection/statement.js';
+
+export type AttemptStatus = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
+
+// Copies what the lease says; counts the attempt on the run in the same statement.
+const start = statement(
+  'attempt.start',
+  `with counted as (
+     update headgate.run r set attempt_no = r.attempt_no + 1 where r.id = any ($1::uuid[])
+     returning r.id, r.attempt_no
+   )
+   insert into headgate.attempt (id, tenant_id, run_id, number, worker_id, lease_id, fencing_token)
+   select l.attempt_id, l.tenant_id, l.run_id, counted.attempt_no, l.worker_id, l.lease_id, l.fencing_token
+     from counted join headgate.lease l on l.run_id = counted.id
+   returning run_id as "runId", number`,
+);
+const finish = statement(
+  'attempt.finish',
+  `update headgate.attempt a
+      set status = g.status, reason_code = g.reason_code, detail = g.detail, finished_at = clock_timestamp(),
+          cost_usd = g.cost_usd, evidence = g.evidence
+     from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::jsonb[])
+          as g(id, status, reason_code, detail, cost_usd, evidence)
+    where a.id = g.id and a.status = 'running'
+   returning a.run_id as "runId"`,
+);
+
+export interface AttemptEnd {
+  readonly attemptId: AttemptId;
+  readonly status: Exclude<AttemptStatus, 'running'>;
+  readonly reasonCode: ReasonCode | null;
+  readonly detail: string | null;
+  readonly costUsd: number;
+  readonly evidence: unknown;
+}
+
+export const attempts = {
+  /** One new attempt per run whose lease this transaction has just taken. */
+  start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
+    c.run(start, [runIds]),
+  finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId }[]> =>
+    rows.length === 0
+      ? Promise.resolve([])
+      : c.run(finish, [
+          rows.map((row) => row.attemptId),
+          rows.map((row) => row.status),
+          rows.map((row) => row.reasonCode),
+          rows.map((row) => plainText(row.detail)),
+          rows.map((row) => row.costUsd),
+          rows.map((row) => json(row.evidence)),
+        ]),
+};

@@ -1,0 +1,152 @@
+/** receipt and payload: what was decided about every signal, and what it carried. Never updated. */
+
+import { promisify } from 'node:util';
+import { deflate, inflate } from 'node:zlib';
+import type { Outcome, ReasonCode, ReceiptId, RunId, TaskId } from '@headgate/domain';
+import type { Connection } from '../connection/connection.js';
+import { rowInsert } from '../connection/rows.js';
+import { statement } from '../connection/statement.js';
+
+export interface DecisionReceipt {
+  readonly id: ReceiptId;
+  readonly tenantId: number;
+  readonly outcome: Outcome;
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+  readonly rule: string;
+  readonly trigger: string;
+  readonly via: string;
+  readonly route: string | null;
+  readonly existing: boolean;
+  readonly retryAfter: Date | null;
+  readonly watermark: string | null;
+  readonly parentReceiptId: ReceiptId | null;
+  readonly traceparent: string | null;
+  readonly source: string;
+  readonly eventId: string;
+  readonly type: string;
+  readonly hookId: string | null;
+  readonly emittedAt: Date | null;
+  readonly receivedAt: Date;
+  readonly actor: string | null;
+  readonly repository: string | null;
+  readonly workKey: string | null;
+  readonly targetId: string | null;
+  readonly inputVersion: string | null;
+  readonly generation: number | null;
+  readonly policyVersion: number;
+  readonly taskId: TaskId | null;
+  readonly runId: RunId | null;
+  readonly concurrencyKey: string | null;
+}
+
+const decisions = rowInsert<DecisionReceipt>('receipt.insert_decisions', 'receipt', [
+  { name: 'id', type: 'uuid', value: (r) => r.id },
+  { name: 'tenant_id', type: 'int', value: (r) => r.tenantId },
+  { name: 'kind', type: 'text', value: () => 'decision' },
+  { name: 'outcome', type: 'text', value: (r) => r.outcome },
+  { name: 'reason_code', type: 'text', value: (r) => r.reasonCode },
+  { name: 'message', type: 'text', value: (r) => r.message },
+  { name: 'rule', type: 'text', value: (r) => r.rule },
+  { name: 'trigger', type: 'text', value: (r) => r.trigger },
+  { name: 'via', type: 'text', value: (r) => r.via },
+  { name: 'route', type: 'text', value: (r) => r.route },
+  { name: 'existing', type: 'boolean', value: (r) => r.existing },
+  { name: 'retry_after', type: 'timestamptz', value: (r) => r.retryAfter },
+  { name: 'watermark', type: 'text', value: (r) => r.watermark },
+  { name: 'parent_receipt_id', type: 'uuid', value: (r) => r.parentReceiptId },
+  { name: 'traceparent', type: 'text', value: (r) => r.traceparent },
+  { name: 'source', type: 'text', value: (r) => r.source },
+  { name: 'event_id', type: 'text', value: (r) => r.eventId },
+  { name: 'type', type: 'text', value: (r) => r.type },
+  { name: 'hook_id', type: 'text', value: (r) => r.hookId },
+  { name: 'emitted_at', type: 'timestamptz', value: (r) => r.emittedAt },
+  { name: 'received_at', type: 'timestamptz', value: (r) => r.receivedAt },
+  { name: 'actor', type: 'text', value: (r) => r.actor },
+  { name: 'repository', type: 'text', value: (r) => r.repository },
+  { name: 'work_key', type: 'text', value: (r) => r.workKey },
+  { name: 'target_id', type: 'text', value: (r) => r.targetId },
+  { name: 'input_version', type: 'text', value: (r) => r.inputVersion },
+  { name: 'generation', type: 'int', value: (r) => r.generation },
+  { name: 'policy_version', type: 'int', value: (r) => r.policyVersion },
+  { name: 'task_id', type: 'uuid', value: (r) => r.taskId },
+  { name: 'run_id', type: 'uuid', value: (r) => r.runId },
+  { name: 'concurrency_key', type: 'text', value: (r) => r.concurrencyKey },
+]);
+
+// The end of a run: execution and mutation identity, joined from the rows of this transaction (I5).
+const closing = statement(
+  'receipt.insert_closing',
+  `insert into headgate.receipt
+     (id, tenant_id, kind, outcome, reason_code, message, rule, trigger, via, route, parent_receipt_id, traceparent,
+      source, event_id, type, hook_id, emitted_at, received_at, actor, repository, work_key, target_id, input_version,
+      generation, policy_version, task_id, run_id, attempt_no, lease_id, fencing_token, concurrency_key, mutations)
+   select headgate.uuid7(), r.tenant_id, 'closing',
+          case when r.status in ('NO_WORK', 'EXPIRED', 'SUPERSEDED') then 'no-work'
+               when r.status = 'POLICY_DENIED' then 'reject' else 'accept' end,
+          coalesce(r.reason_code, r.status::text), coalesce(r.reason_detail, ''), 'run.end', d.trigger, d.via, r.route,
+          r.receipt_id, r.traceparent, d.source, d.event_id, d.type, d.hook_id, d.emitted_at, d.received_at, d.actor,
+          d.repository, t.work_key, d.target_id, r.input_version, r.generation, r.policy_version, r.task_id, r.id,
+          a.number, a.lease_id, a.fencing_token, r.concurrency_key,
+          (select jsonb_agg(jsonb_build_object('operationKey', o.key, 'externalId', o.external_id, 'status', o.state)
+                            order by o.intended_at)
+             from headgate.operation o where o.run_id = r.id)
+     from headgate.run r
+     join headgate.task t on t.id = r.task_id
+     join headgate.receipt d on d.id = r.receipt_id
+     left join headgate.attempt a on a.run_id = r.id and a.number = r.attempt_no
+    where r.id = any ($1::uuid[])`,
+);
+
+export interface PayloadRow {
+  readonly receiptId: ReceiptId;
+  readonly tenantId: number;
+  readonly encoding: 'deflate' | 'identity';
+  readonly mediaType: string;
+  readonly data: Buffer;
+}
+
+const payloadRows = rowInsert<PayloadRow>('payload.insert', 'payload', [
+  { name: 'receipt_id', type: 'uuid', value: (p) => p.receiptId },
+  { name: 'tenant_id', type: 'int', value: (p) => p.tenantId },
+  { name: 'encoding', type: 'text', value: (p) => p.encoding },
+  { name: 'media_type', type: 'text', value: (p) => p.mediaType },
+  { name: 'data', type: 'bytea', value: (p) => p.data },
+]);
+const readPayload = statement(
+  'payload.read',
+  'select encoding, media_type as "mediaType", data from headgate.payload where receipt_id = $1',
+);
+const existing = statement('receipt.existing', 'select id from headgate.receipt where id = any ($1::uuid[])');
+
+const deflateAsync = promisify(deflate);
+const inflateAsync = promisify(inflate);
+
+export const receipts = {
+  insertDecisions: decisions.insert,
+  /** Closing receipts of runs that this transaction ended. */
+  insertClosing: (c: Connection, runIds: readonly RunId[]): Promise<number> =>
+    runIds.length === 0 ? Promise.resolve(0) : c.count(closing, [runIds]),
+  /** Which of the ids are durable: for reading back a COMMIT without an answer. */
+  existing: async (c: Connection, ids: readonly ReceiptId[]): Promise<ReadonlySet<ReceiptId>> =>
+    new Set((await c.run<{ id: ReceiptId }>(existing, [ids])).map((row) => row.id)),
+};
+
+export const payloads = {
+  insert: payloadRows.insert,
+  /** Outside the transaction, off the main thread. Small bodies stay as they are. */
+  encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> =>
+    body.length < 256
+      ? { encoding: 'identity', data: body }
+      : { encoding: 'deflate', data: await deflateAsync(body, { level: 1 }) },
+  read: async (c: Connection, receiptId: ReceiptId): Promise<{ mediaType: string; body: Buffer } | null> => {
+    const [row] = await c.run<{ encoding: string; mediaType: string; data: Buffer }>(readPayload, [
+      receiptId,
+    ]);
+    if (row === undefined) return null;
+    return {
+      mediaType: row.mediaType,
+      body: row.encoding === 'deflate' ? await inflateAsync(row.data) : row.data,
+    };
+  },
+};

@@ -1,0 +1,195 @@
+/** run: the specification, which never changes, and the status, which moves only along legal transitions. */
+import type {
+  ReasonCode,
+  ReceiptId,
+  RetryCounters,
+  RunId,
+  RunSpec,
+  RunStatus,
+  TaskId,
+} from '@headgate/domain';
+import type { Connection } from '../connection/connection.js';
+import { arrayLiteral, json, plainText, rowInsert } from '../connection/rows.js';
+import { statement } from '../connection/statement.js';
+
+export interface NewRun {
+  readonly id: RunId;
+  readonly tenantId: number;
+  readonly taskId: TaskId;
+  readonly receiptId: ReceiptId;
+  readonly generation: number;
+  readonly publication: number;
+  readonly inputVersion: string;
+  readonly queue: string;
+  readonly repositoryId: number | null;
+  readonly source: string;
+  readonly priority: number;
+  readonly sourceAt: Date | null;
+  readonly parentVersions: readonly string[];
+  readonly policyVersion: number;
+  readonly concurrencyKey: string | null;
+  readonly actor: string | null;
+  readonly traceparent: string | null;
+  readonly spec: RunSpec;
+  readonly status: RunStatus;
+  readonly reasonCode: ReasonCode;
+}
+
+const insert = rowInsert<NewRun>('run.insert', 'run', [
+  { name: 'id', type: 'uuid', value: (r) => r.id },
+  { name: 'tenant_id', type: 'int', value: (r) => r.tenantId },
+  { name: 'task_id', type: 'uuid', value: (r) => r.taskId },
+  { name: 'receipt_id', type: 'uuid', value: (r) => r.receiptId },
+  { name: 'generation', type: 'int', value: (r) => r.generation },
+  { name: 'publication', type: 'int', value: (r) => r.publication },
+  { name: 'input_version', type: 'text', value: (r) => r.inputVersion },
+  { name: 'route', type: 'text', value: (r) => r.spec.route },
+  { name: 'mode', type: 'text', value: (r) => r.spec.mode },
+  { name: 'agent', type: 'text', value: (r) => r.spec.agent.id },
+  { name: 'queue', type: 'text', value: (r) => r.queue },
+  { name: 'repository_id', type: 'int', value: (r) => r.repositoryId },
+  { name: 'source', type: 'text', value: (r) => r.source },
+  { name: 'risk', type: 'text', value: (r) => r.spec.risk },
+  { name: 'priority', type: 'int', value: (r) => r.priority },
+  { name: 'source_at', type: 'timestamptz', value: (r) => r.sourceAt },
+  { name: 'parent_versions', type: 'text', cast: 'text[]', value: (r) => arrayLiteral(r.parentVersions) },
+  { name: 'policy_version', type: 'int', value: (r) => r.policyVersion },
+  { name: 'concurrency_key', type: 'text', value: (r) => r.concurrencyKey },
+  { name: 'actor', type: 'text', value: (r) => r.actor },
+  { name: 'traceparent', type: 'text', value: (r) => r.traceparent },
+  { name: 'spec', type: 'jsonb', value: (r) => json(r.spec) },
+  { name: 'status', type: 'text', cast: 'headgate.run_status', value: (r) => r.status },
+  { name: 'reason_code', type: 'text', value: (r) => r.reasonCode },
+]);
+
+/** One step of one run. */
+export interface Move {
+  readonly runId: RunId;
+  readonly from: RunStatus;
+  readonly to: RunStatus;
+  readonly reasonCode: ReasonCode | null;
+  readonly detail?: string | null;
+  readonly actor: string | null;
+  /** Event type; default `run.<status in lower case>`. */
+  readonly event?: string;
+  readonly data?: unknown;
+}
+
+// The status moves and leaves its event, in one statement. Rows that are no longer in `from` are passed over: the
+// returned ids tell who lost (SQL rule 9). A second CTE on the same row would change nothing, so each further step
+// of a run is a statement of its own. Index: run_pkey. Lock order: run last of the contended tables.
+const move = statement(
+  'run.move',
+  `with step as (
+     select * from unnest($1::uuid[], $2::headgate.run_status[], $3::headgate.run_status[], $4::text[], $5::text[],
+                          $6::text[], $7::text[], $8::jsonb[])
+       with ordinality as s(run_id, from_status, to_status, reason_code, detail, actor, event, data, ord)
+   ), moved as (
+     update headgate.run r
+        set status = s.to_status, status_at = clock_timestamp(),
+            reason_code = coalesce(s.reason_code, r.reason_code),
+            reason_detail = case when s.reason_code is null then r.reason_detail else s.detail end,
+            finished_at = case when s.to_status = any ($9::headgate.run_status[]) then clock_timestamp() end,
+            started_at = case when s.to_status = 'CLAIMED' then coalesce(r.started_at, clock_timestamp()) else r.started_at end,
+            cancel_requested_at = case when s.to_status = 'CANCEL_REQUESTED' then clock_timestamp() else r.cancel_requested_at end,
+            cancel_phase = case when s.to_status = 'CANCEL_REQUESTED' then s.from_status else r.cancel_phase end,
+            cancel_actor = case when s.to_status = 'CANCEL_REQUESTED' then s.actor else r.cancel_actor end
+       from step s
+      where r.id = s.run_id and r.status = s.from_status
+     returning r.id, r.tenant_id, r.task_id, r.attempt_no, s.ord
+   ), told as (
+     insert into headgate.run_event
+       (id, tenant_id, run_id, task_id, type, from_status, to_status, reason_code, actor, attempt_no, data)
+     select headgate.uuid7(), m.tenant_id, m.id, m.task_id, coalesce(s.event, 'run.' || lower(s.to_status::text)),
+            s.from_status, s.to_status, s.reason_code, s.actor, nullif(m.attempt_no, 0), s.data
+       from moved m join step s on s.ord = m.ord
+   )
+   select id as "runId" from moved`,
+);
+
+const lock = statement(
+  'run.lock',
+  `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.status, r.attempt_no as "attemptNo",
+          r.failures_application as application, r.failures_infrastructure as infrastructure,
+          r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.spec,
+          coalesce(extract(epoch from clock_timestamp() - r.started_at) * 1000, 0)::float8 as "sinceFirstClaimMs", r.generation, r.input_version as "inputVersion", r.sealed_at as "sealedAt",
+          r.reason_code as "reasonCode"
+     from headgate.run r where r.id = any ($1::uuid[]) order by r.id for update`,
+);
+const setCounters = statement(
+  'run.set_counters',
+  `update headgate.run r set failures_application = g.application, failures_infrastructure = g.infrastructure,
+          failures_lease_lost = g.lease_lost, failures_rate_limit = g.rate_limit
+     from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::int[])
+          as g(run_id, application, infrastructure, lease_lost, rate_limit)
+    where r.id = g.run_id`,
+);
+const addCost = statement(
+  'run.add_cost',
+  `update headgate.run r set cost_usd = r.cost_usd + g.cost_usd
+     from unnest($1::uuid[], $2::numeric[]) as g(run_id, cost_usd) where r.id = g.run_id and g.cost_usd <> 0`,
+);
+const born = statement(
+  'run_event.born',
+  `insert into headgate.run_event (id, tenant_id, run_id, task_id, type, to_status, reason_code, actor, data)
+   select headgate.uuid7(step.ahead), r.tenant_id, r.id, r.task_id, step.type, r.status,
+          r.reason_code, r.actor, case when step.ahead = 0 then jsonb_build_object('receiptId', r.receipt_id) end
+     from headgate.run r
+     cross join (values (0, 'run.admitted'), (1, 'run.queued')) as step(ahead, type)
+    where r.id = any ($1::uuid[]) and (step.ahead = 0 or r.status = 'QUEUED')`,
+);
+
+export interface LockedRun extends RetryCounters {
+  readonly runId: RunId;
+  readonly tenantId: number;
+  readonly taskId: TaskId;
+  readonly status: RunStatus;
+  readonly attemptNo: number;
+  readonly spec: RunSpec;
+  /** 0 before the first claim. Database time. */
+  readonly sinceFirstClaimMs: number;
+  readonly generation: number;
+  readonly inputVersion: string;
+  readonly sealedAt: Date | null;
+  readonly reasonCode: ReasonCode | null;
+}
+
+const TERMINAL = ['SUCCEEDED', 'FAILED', 'CANCELLED', 'NO_WORK', 'SUPERSEDED', 'EXPIRED', 'POLICY_DENIED'];
+
+export const runs = {
+  insert: insert.insert,
+  /** The events of birth: admitted and queued. */
+  tellBorn: (c: Connection, runIds: readonly RunId[]): Promise<number> => c.count(born, [runIds]),
+  /** Moves each run one step and tells it. Returns the ids that really moved. A run may stand in `moves` once. */
+  move: async (c: Connection, moves: readonly Move[]): Promise<ReadonlySet<RunId>> => {
+    if (moves.length === 0) return new Set();
+    const rows = await c.run<{ runId: RunId }>(move, [
+      moves.map((m) => m.runId),
+      moves.map((m) => m.from),
+      moves.map((m) => m.to),
+      moves.map((m) => m.reasonCode),
+      moves.map((m) => plainText(m.detail ?? null)),
+      moves.map((m) => m.actor),
+      moves.map((m) => m.event ?? null),
+      moves.map((m) => json(m.data)),
+      TERMINAL,
+    ]);
+    return new Set(rows.map((row) => row.runId));
+  },
+  /** Locked in id order. */
+  lock: (c: Connection, runIds: readonly RunId[]): Promise<LockedRun[]> => c.run<LockedRun>(lock, [runIds]),
+  setCounters: (c: Connection, rows: readonly ({ runId: RunId } & RetryCounters)[]): Promise<number> =>
+    rows.length === 0
+      ? Promise.resolve(0)
+      : c.count(setCounters, [
+          rows.map((r) => r.runId),
+          rows.map((r) => r.application),
+          rows.map((r) => r.infrastructure),
+          rows.map((r) => r.leaseLost),
+          rows.map((r) => r.rateLimit),
+        ]),
+  addCost: (c: Connection, rows: readonly { runId: RunId; costUsd: number }[]): Promise<number> =>
+    rows.every((row) => row.costUsd === 0)
+      ? Promise.resolve(0)
+      : c.count(addCost, [rows.map((r) => r.runId), rows.map((r) => r.costUsd)]),
+};

@@ -1,0 +1,211 @@
+/** task, task_version, task_signal: what is asked for, which versions of it were ever admitted, and by which triggers. */
+import type { KnownVersion, Latch, LiveRun, ReceiptId, RunId, RunStatus, TaskId } from '@headgate/domain';
+import { hash16 } from '@headgate/domain';
+import type { Connection } from '../connection/connection.js';
+import { arrayLiteral, rowInsert } from '../connection/rows.js';
+import { statement } from '../connection/statement.js';
+
+export interface TaskKey {
+  readonly taskId: TaskId;
+  readonly tenantId: number;
+  readonly keyHash: Buffer;
+  readonly workKey: string;
+}
+
+export interface TaskRow {
+  readonly id: TaskId;
+  readonly tenantId: number;
+  readonly workKey: string;
+  readonly generation: number;
+  readonly publication: number;
+  readonly latestVersion: string | null;
+  readonly latestSourceAt: Date | null;
+  readonly latestParents: readonly string[];
+  readonly nextVersion: string | null;
+  readonly nextReceiptId: ReceiptId | null;
+  readonly nextSourceAt: Date | null;
+  readonly nextParents: readonly string[];
+  readonly cancelledAt: Date | null;
+}
+
+export interface TaskVersionRow {
+  readonly taskId: TaskId;
+  readonly tenantId: number;
+  readonly generation: number;
+  readonly inputVersion: string;
+  readonly runId: RunId;
+  readonly sourceAt: Date | null;
+  readonly parentVersions: readonly string[];
+}
+
+const taskColumns = `t.id, t.tenant_id as "tenantId", t.work_key as "workKey", t.generation, t.publication,
+  t.latest_version as "latestVersion", t.latest_source_at as "latestSourceAt", t.latest_parents as "latestParents", t.next_version as "nextVersion",
+  t.next_receipt_id as "nextReceiptId", t.next_source_at as "nextSourceAt", t.next_parents as "nextParents", t.cancelled_at as "cancelledAt"`;
+
+// Always in (tenant, key hash) order, old tasks and new ones alike: two orders in one batch deadlock (SQL rule 8).
+const make = statement(
+  'task.make',
+  `insert into headgate.task (id, tenant_id, key_hash, work_key)
+   select * from unnest($1::uuid[], $2::int[], $3::bytea[], $4::text[]) as g(id, tenant_id, key_hash, work_key)
+    order by g.tenant_id, g.key_hash
+   on conflict (tenant_id, key_hash) do nothing`,
+);
+const lockByKey = statement(
+  'task.lock_by_key',
+  `select ${taskColumns} from headgate.task t
+     join unnest($1::int[], $2::bytea[]) as g(tenant_id, key_hash)
+       on t.tenant_id = g.tenant_id and t.key_hash = g.key_hash
+    order by t.tenant_id, t.key_hash
+      for update of t`,
+);
+const lockById = statement(
+  'task.lock_by_id',
+  `select ${taskColumns} from headgate.task t where t.id = any ($1::uuid[]) order by t.tenant_id, t.key_hash for update of t`,
+);
+const live = statement(
+  'task_version.live',
+  `select v.task_id as "taskId", v.generation, v.input_version as "inputVersion", v.source_at as "sourceAt",
+          v.parent_versions as "parentVersions", r.id as "runId", r.status
+     from headgate.task_version v join headgate.run r on r.id = v.run_id
+    where v.task_id = any ($1::uuid[]) and v.outcome is null
+    order by r.id`,
+);
+const known = statement(
+  'task_version.known',
+  `select distinct on (v.task_id, v.version_hash)
+          v.task_id as "taskId", v.input_version as "inputVersion", v.generation, v.run_id as "runId", v.outcome
+     from headgate.task_version v
+     join unnest($1::uuid[], $2::bytea[]) as g(task_id, version_hash)
+       on v.task_id = g.task_id and v.version_hash = g.version_hash
+    order by v.task_id, v.version_hash, v.generation desc`,
+);
+const setLatest = statement(
+  'task.set_latest',
+  `update headgate.task t set latest_version = g.version, latest_source_at = g.source_at, latest_parents = g.parents::text[]
+     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::text[]) as g(id, version, source_at, parents) where t.id = g.id`,
+);
+const setGeneration = statement(
+  'task.set_generation',
+  `update headgate.task t set generation = g.generation, publication = g.publication,
+          cancelled_at = case when g.cancelled then coalesce(t.cancelled_at, clock_timestamp()) end,
+          cancelled_by = case when g.cancelled then t.cancelled_by end
+     from unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) as g(id, generation, publication, cancelled)
+    where t.id = g.id`,
+);
+const setLatch = statement(
+  'task.set_latch',
+  `update headgate.task t set next_version = g.version, next_receipt_id = g.receipt_id, next_source_at = g.source_at,
+          next_parents = g.parents::text[]
+     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::text[])
+          as g(id, version, receipt_id, source_at, parents)
+    where t.id = g.id`,
+);
+const cancel = statement(
+  'task.cancel',
+  `update headgate.task set cancelled_at = coalesce(cancelled_at, clock_timestamp()), cancelled_by = coalesce(cancelled_by, $2),
+          next_version = null, next_receipt_id = null, next_source_at = null, next_parents = '{}'
+    where id = $1`,
+);
+const closeVersions = statement(
+  'task_version.close',
+  `update headgate.task_version v set outcome = r.status
+     from headgate.run r
+    where r.id = any ($1::uuid[]) and v.task_id = r.task_id and v.run_id = r.id and v.outcome is null`,
+);
+
+const versionRows = rowInsert<TaskVersionRow>('task_version.insert', 'task_version', [
+  { name: 'task_id', type: 'uuid', value: (v) => v.taskId },
+  { name: 'generation', type: 'int', value: (v) => v.generation },
+  { name: 'version_hash', type: 'bytea', value: (v) => hash16(v.inputVersion) },
+  { name: 'tenant_id', type: 'int', value: (v) => v.tenantId },
+  { name: 'input_version', type: 'text', value: (v) => v.inputVersion },
+  { name: 'run_id', type: 'uuid', value: (v) => v.runId },
+  { name: 'source_at', type: 'timestamptz', value: (v) => v.sourceAt },
+  { name: 'parent_versions', type: 'text', cast: 'text[]', value: (v) => arrayLiteral(v.parentVersions) },
+]);
+
+interface SignalRow {
+  readonly taskId: TaskId;
+  readonly receiptId: ReceiptId;
+  readonly tenantId: number;
+  readonly runId: RunId | null;
+}
+const signalRows = rowInsert<SignalRow>(
+  'task_signal.insert',
+  'task_signal',
+  [
+    { name: 'task_id', type: 'uuid', value: (s) => s.taskId },
+    { name: 'receipt_id', type: 'uuid', value: (s) => s.receiptId },
+    { name: 'tenant_id', type: 'int', value: (s) => s.tenantId },
+    { name: 'run_id', type: 'uuid', value: (s) => s.runId },
+  ],
+  'on conflict do nothing',
+);
+
+export const tasks = {
+  /** Makes the tasks that are missing and locks all of them, in (tenant, key hash) order. */
+  lock: async (c: Connection, keys: readonly TaskKey[]): Promise<TaskRow[]> => {
+    if (keys.length === 0) return [];
+    const tenantIds = keys.map((key) => key.tenantId);
+    const hashes = keys.map((key) => key.keyHash);
+    const [, rows] = await Promise.all([
+      c.run(make, [keys.map((key) => key.taskId), tenantIds, hashes, keys.map((key) => key.workKey)]),
+      c.run<TaskRow>(lockByKey, [tenantIds, hashes]),
+    ]);
+    return rows;
+  },
+  lockById: (c: Connection, ids: readonly TaskId[]): Promise<TaskRow[]> => c.run<TaskRow>(lockById, [ids]),
+  setLatest: (
+    c: Connection,
+    rows: readonly { taskId: TaskId; inputVersion: string; sourceAt: Date | null; parentVersions: readonly string[] }[],
+  ): Promise<number> =>
+    rows.length === 0
+      ? Promise.resolve(0)
+      : c.count(setLatest, [
+          rows.map((r) => r.taskId),
+          rows.map((r) => r.inputVersion),
+          rows.map((r) => r.sourceAt), rows.map((r) => arrayLiteral(r.parentVersions))]),
+  setGeneration: (
+    c: Connection,
+    rows: readonly { taskId: TaskId; generation: number; publication: number; cancelled: boolean }[],
+  ): Promise<number> =>
+    rows.length === 0
+      ? Promise.resolve(0)
+      : c.count(setGeneration, [
+          rows.map((r) => r.taskId),
+          rows.map((r) => r.generation),
+          rows.map((r) => r.publication),
+          rows.map((r) => r.cancelled),
+        ]),
+  setLatch: (c: Connection, rows: readonly { taskId: TaskId; latch: Latch | null }[]): Promise<number> =>
+    rows.length === 0
+      ? Promise.resolve(0)
+      : c.count(setLatch, [
+          rows.map((r) => r.taskId),
+          rows.map((r) => r.latch?.inputVersion ?? null),
+          rows.map((r) => r.latch?.receiptId ?? null),
+          rows.map((r) => r.latch?.sourceAt ?? null),
+          rows.map((r) => arrayLiteral(r.latch?.parentVersions ?? [])),
+        ]),
+  /** Also clears the latch. Its caller holds the task's lock. */
+  cancel: (c: Connection, taskId: TaskId, actor: string): Promise<number> => c.count(cancel, [taskId, actor]),
+  attach: signalRows.insert,
+};
+
+export const taskVersions = {
+  insert: versionRows.insert,
+  /** Non-terminal runs of the tasks, oldest first. */
+  live: (c: Connection, taskIds: readonly TaskId[]): Promise<(LiveRun & { taskId: TaskId })[]> =>
+    c.run<LiveRun & { taskId: TaskId }>(live, [taskIds]),
+  /** The newest generation of each asked version. */
+  known: (
+    c: Connection,
+    pairs: readonly { taskId: TaskId; inputVersion: string }[],
+  ): Promise<(KnownVersion & { taskId: TaskId; inputVersion: string })[]> =>
+    c.run<KnownVersion & { taskId: TaskId; inputVersion: string; outcome: RunStatus | null }>(known, [
+      pairs.map((pair) => pair.taskId),
+      pairs.map((pair) => hash16(pair.inputVersion)),
+    ]),
+  /** Writes the outcome of ended runs onto their versions: the tombstone. */
+  close: (c: Connection, runIds: readonly RunId[]): Promise<number> => c.count(closeVersions, [runIds]),
+};

@@ -1,0 +1,266 @@
+/**
+ * Claim: from a dispatched item to a fenced lease, for as many runs as the worker has slots (Q13).
+ *
+ * Who may write: only the worker that was told (run id, dispatch number) and has written a fresh verdict under it.
+ * Lock order: policy (shared, own statement), item (SKIP LOCKED), lease, run.
+ *  - two workers with the same hint: SKIP LOCKED gives the item to one; the other finds nothing and drops the hint.
+ *  - claim against cancel: see stop-runs. Against supersede: the same.
+ *  - claim against activation of a policy: the shared lock is taken before the head is read, so a claim under the
+ *    old head has committed before the new one counts.
+ *  - rivals for an exclusive key: `on conflict do nothing`; the loser's item goes back to ready with
+ *    CONCURRENCY_KEY_BUSY, uncharged.
+ * Crash before COMMIT: the item is dispatched still; it is hinted again after 5 s and taken back after 30 s.
+ * COMMIT without an answer: read back by lease id, which the caller made. Crash after COMMIT: the lease expires and
+ * the reaper takes it. Execution is outside any transaction.
+ */
+import type {
+  AttemptId,
+  LeaseId,
+  ReceiptId,
+  RetryCounters,
+  RunId,
+  RunSpec,
+  RunStatus,
+  TaskId,
+  WorkerId,
+} from '@headgate/domain';
+import { record } from '@headgate/telemetry';
+import type { Connection } from '../connection/connection.js';
+import type { Pool } from '../connection/database.js';
+import { statement } from '../connection/statement.js';
+import { locks } from '../locks.js';
+import { attempts } from '../tables/attempts.js';
+import { type HeldLease, leases } from '../tables/leases.js';
+import { policies } from '../tables/policies.js';
+import { queueItems } from '../tables/queue-items.js';
+import { runs } from '../tables/runs.js';
+import { workers } from '../tables/workers.js';
+
+export interface Hinted {
+  readonly runId: RunId;
+  readonly dispatchNo: number;
+  readonly attemptId: AttemptId;
+  readonly leaseId: LeaseId;
+}
+
+export interface ClaimRequest {
+  readonly workerId: WorkerId;
+  readonly queueIds: readonly number[];
+  readonly ttlMs: number;
+  /** The policy version this worker decides by. */
+  readonly policyVersion: number;
+  readonly hinted: readonly Hinted[];
+  /** Free slots. */
+  readonly limit: number;
+  /** How old a verdict may be. */
+  readonly verdictMaxAgeMs: number;
+}
+
+export interface ClaimedRun {
+  readonly runId: RunId;
+  readonly tenantId: number;
+  readonly taskId: TaskId;
+  readonly receiptId: ReceiptId;
+  readonly generation: number;
+  readonly publication: number;
+  readonly inputVersion: string;
+  readonly spec: RunSpec;
+  readonly source: string;
+  readonly queue: string;
+  readonly attemptNo: number;
+  readonly attemptId: AttemptId;
+  readonly leaseId: LeaseId;
+  readonly fencingToken: string;
+  readonly failures: RetryCounters;
+  readonly sealed: boolean;
+  readonly branch: string | null;
+  readonly traceparent: string | null;
+  readonly createdAt: Date;
+  readonly firstStartedAt: Date | null;
+}
+
+export type ClaimResult =
+  | { readonly kind: 'claimed'; readonly runs: readonly ClaimedRun[]; readonly busy: readonly RunId[] }
+  /** The active policy is another: reload, write new verdicts, try again. */
+  | { readonly kind: 'policy-changed'; readonly head: number | null }
+  /** This worker's row is gone, draining or declared dead. */
+  | { readonly kind: 'not-ready' };
+
+// (run id, dispatch number) is the fence of the verdict. Index: queue_item_pkey.
+const pick = statement(
+  'claim.pick',
+  `with wanted as (
+     select * from unnest($1::uuid[], $2::int[]) as w(run_id, dispatch_no)
+   ), picked as materialized (
+     select q.run_id from headgate.queue_item q join wanted w on w.run_id = q.run_id and w.dispatch_no = q.dispatch_no
+      where q.state = 'dispatched' and q.queue_id = any ($3::int[]) and q.verdict = 'fresh'
+        and q.verdict_at > clock_timestamp() - $4 * interval '1 millisecond'
+      order by q.run_id limit $5 for update of q skip locked
+   )
+   select run_id as "runId" from picked`,
+);
+// A statement of its own, for a snapshot taken after the items were locked: nobody moves a waiting run without its item.
+const reread = statement(
+  'claim.reread',
+  `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.receipt_id as "receiptId", r.generation,
+          r.publication, r.input_version as "inputVersion", r.spec, r.source, r.queue, r.sealed_at is not null as sealed,
+          r.branch, r.traceparent, r.created_at as "createdAt", r.started_at as "firstStartedAt",
+          r.failures_application as application, r.failures_infrastructure as infrastructure,
+          r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.status,
+          t.cancelled_at is not null as "taskCancelled"
+     from headgate.run r join headgate.task t on t.id = r.task_id
+    where r.id = any ($1::uuid[])`,
+);
+
+interface Reread extends RetryCounters {
+  readonly runId: RunId;
+  readonly tenantId: number;
+  readonly taskId: TaskId;
+  readonly receiptId: ReceiptId;
+  readonly generation: number;
+  readonly publication: number;
+  readonly inputVersion: string;
+  readonly spec: RunSpec;
+  readonly source: string;
+  readonly queue: string;
+  readonly sealed: boolean;
+  readonly branch: string | null;
+  readonly traceparent: string | null;
+  readonly createdAt: Date;
+  readonly firstStartedAt: Date | null;
+  readonly status: RunStatus;
+  readonly taskCancelled: boolean;
+}
+
+/** Slack between the end of the last allowed stage and the moment the lease can no longer be renewed. */
+const RENEW_SLACK_MS = 60_000;
+
+/** How long a claim of this run may be renewed at most: past it the reaper takes it by itself. */
+export function maxLeaseMs(spec: RunSpec): number {
+  const { sandboxStartMs, wallClockMs, verifyMs, finalizeMs } = spec.limits;
+  return sandboxStartMs + wallClockMs + verifyMs + finalizeMs + RENEW_SLACK_MS;
+}
+
+export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
+  if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
+  record({ type: 'invoke', op: 'claim', key: request.workerId, result: request.hinted.map((h) => h.runId) });
+  try {
+    const result = await pool.transaction((c) => claimOnce(c, request), {
+      readBack: (c) => readBack(c, request),
+    });
+    if (result.kind === 'claimed') {
+      for (const run of result.runs) {
+        record({
+          type: 'ok',
+          op: 'claim',
+          tenant: run.tenantId,
+          run: run.runId,
+          fencingToken: run.fencingToken,
+          leaseId: run.leaseId,
+          key: request.workerId,
+        });
+      }
+    }
+    return result;
+  } catch (fault) {
+    record({ type: 'info', op: 'claim', key: request.workerId, result: String(fault) });
+    throw fault;
+  }
+}
+
+async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimResult> {
+  await locks.policyShared(c);
+  const [head, ready] = await Promise.all([policies.headVersion(c), workers.isReady(c, request.workerId)]);
+  if (head !== request.policyVersion) return { kind: 'policy-changed', head };
+  if (!ready) return { kind: 'not-ready' };
+  const picked = await c.run<{ runId: RunId }>(pick, [
+    request.hinted.map((hint) => hint.runId),
+    request.hinted.map((hint) => hint.dispatchNo),
+    request.queueIds,
+    request.verdictMaxAgeMs,
+    request.limit,
+  ]);
+  if (picked.length === 0) return { kind: 'claimed', runs: [], busy: [] };
+  const rows = new Map(
+    (await c.run<Reread>(reread, [picked.map((row) => row.runId)]))
+      .filter((row) => row.status === 'QUEUED' && !row.taskCancelled)
+      .map((row) => [row.runId, row]),
+  );
+  const hints = new Map(request.hinted.map((hint) => [hint.runId, hint]));
+  const wanted = [...rows.values()].flatMap((row) => {
+    const hint = hints.get(row.runId);
+    return hint === undefined
+      ? []
+      : [{ runId: row.runId, attemptId: hint.attemptId, leaseId: hint.leaseId, maxMs: maxLeaseMs(row.spec) }];
+  });
+  const held = await leases.take(c, wanted, request.workerId, request.ttlMs);
+  const heldIds = held.map((lease) => lease.runId);
+  const busy = wanted.map((w) => w.runId).filter((runId) => !heldIds.includes(runId));
+  const [numbers] = await Promise.all([
+    attempts.start(c, heldIds),
+    queueItems.remove(c, heldIds),
+    queueItems.backToReady(c, busy, 'CONCURRENCY_KEY_BUSY'),
+    runs.move(
+      c,
+      held.map((lease) => ({
+        runId: lease.runId,
+        from: 'QUEUED',
+        to: 'CLAIMED',
+        reasonCode: null,
+        actor: `worker:${request.workerId}`,
+        data: { attemptId: lease.attemptId, leaseId: lease.leaseId, fencingToken: lease.fencingToken },
+      })),
+    ),
+  ]);
+  return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, rows, numbers)), busy };
+}
+
+const taken = statement(
+  'claim.read_back',
+  `select l.run_id as "runId", l.attempt_id as "attemptId", l.lease_id as "leaseId",
+          l.fencing_token::text as "fencingToken", l.expires_at as "expiresAt", a.number
+     from headgate.lease l join headgate.attempt a on a.id = l.attempt_id
+     join unnest($1::uuid[], $2::uuid[]) as mine(run_id, lease_id)
+       on mine.run_id = l.run_id and mine.lease_id = l.lease_id`,
+);
+
+/** The leases that a claim left whose COMMIT had no answer; null = none, so it may be tried again. */
+async function readBack(c: Connection, request: ClaimRequest): Promise<ClaimResult | null> {
+  const held = await c.run<HeldLease & { number: number }>(taken, [
+    request.hinted.map((hint) => hint.runId),
+    request.hinted.map((hint) => hint.leaseId),
+  ]);
+  if (held.length === 0) return null;
+  const rows = await c.run<Reread>(reread, [held.map((lease) => lease.runId)]);
+  const byId = new Map(rows.map((row) => [row.runId, row]));
+  return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, byId, held)), busy: [] };
+}
+
+function claimed(
+  lease: HeldLease,
+  rows: ReadonlyMap<RunId, Reread>,
+  numbers: readonly { runId: RunId; number: number }[],
+): readonly ClaimedRun[] {
+  const row = rows.get(lease.runId);
+  const number = numbers.find((n) => n.runId === lease.runId)?.number;
+  if (row === undefined || number === undefined) return [];
+  const {
+    application,
+    infrastructure,
+    leaseLost,
+    rateLimit,
+    status: _status,
+    taskCancelled: _cancelled,
+    ...rest
+  } = row;
+  return [
+    {
+      ...rest,
+      attemptNo: number,
+      attemptId: lease.attemptId,
+      leaseId: lease.leaseId,
+      fencingToken: lease.fencingToken,
+      failures: { application, infrastructure, leaseLost, rateLimit },
+    },
+  ];
+}

@@ -1,0 +1,186 @@
+/**
+ * Dispatch: count, choose, mark. One transaction under one lock, decided from rows (SQL rule 4).
+ *
+ * Any number of dispatchers may run; the advisory lock makes them one at a time, and intake only tries it. Lock
+ * order: dispatch lock (own statement), then items (SKIP LOCKED in run id order).
+ *  - leases and dispatched items are counted in ONE statement after the lock: a claim that commits between two counts
+ *    would be seen by neither. A claim moves an item to a lease, so the sum never changes under it.
+ *  - marking against cancel and supersede: they delete the item; the mark passes it over.
+ * Crash before COMMIT: nothing. After COMMIT, before the hints: the items are dispatched and hinted again after 5 s.
+ */
+import type { RunId, RunStatus } from '@headgate/domain';
+import type { Connection } from '../connection/connection.js';
+import type { Pool } from '../connection/database.js';
+import { statement } from '../connection/statement.js';
+import { locks } from '../locks.js';
+import { policies } from '../tables/policies.js';
+import {
+  type DispatchedItem,
+  queueItems,
+  type ReadyCursor,
+  type ReadyItem,
+  type ReadyPair,
+} from '../tables/queue-items.js';
+import { runs } from '../tables/runs.js';
+import { type LiveWorker, workers } from '../tables/workers.js';
+import { closeRuns, walk } from './end-runs.js';
+
+/** How much of each combination of dimensions is held: leases and dispatched items together. */
+export interface HeldRow {
+  readonly tenantId: number;
+  readonly organisationId: number | null;
+  readonly repositoryId: number | null;
+  readonly userId: number | null;
+  readonly risk: number;
+  readonly queueId: number;
+  readonly agentId: number;
+  readonly providerId: number | null;
+  readonly concurrencyKey: Buffer | null;
+  readonly concurrencyLimit: number | null;
+  readonly exclusiveTaskId: string | null;
+  readonly held: number;
+  readonly dispatched: number;
+  readonly reservedUsd: number;
+}
+
+const held = statement(
+  'dispatch.held',
+  `select tenant_id as "tenantId", organisation_id as "organisationId", repository_id as "repositoryId",
+          user_id as "userId", risk, queue_id as "queueId", agent_id as "agentId", provider_id as "providerId",
+          concurrency_key as "concurrencyKey", concurrency_limit as "concurrencyLimit", exclusive_task_id as "exclusiveTaskId",
+          count(*)::int as held, sum(dispatched)::int as dispatched, sum(reserved_usd) as "reservedUsd"
+     from (
+       select tenant_id, organisation_id, repository_id, user_id, risk, queue_id, agent_id, provider_id, concurrency_key,
+              concurrency_limit, exclusive_task_id, 0 as dispatched, reserved_usd
+         from headgate.lease
+       union all
+       select tenant_id, organisation_id, repository_id, user_id, risk, queue_id, agent_id, provider_id, concurrency_key,
+              concurrency_limit, case when exclusive_task then task_id end, 1, reserved_usd
+         from headgate.queue_item where state = 'dispatched') h
+    group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11`,
+);
+
+export interface DispatchSnapshot {
+  readonly policyVersion: number | null;
+  readonly held: readonly HeldRow[];
+  readonly workers: readonly LiveWorker[];
+  readonly heads: readonly ReadyItem[];
+  /** Database time. */
+  readonly now: Date;
+}
+
+export interface DispatchTurn {
+  /** Pairs believed to have something ready, each with its cursor. */
+  readonly pairs: readonly (ReadyPair & { readonly after: ReadyCursor | null })[];
+  readonly headsPerPair: number;
+  /** false: give up at once if another dispatcher holds the lock (intake, after its commit). */
+  readonly wait: boolean;
+  readonly choose: (snapshot: DispatchSnapshot) => readonly RunId[];
+}
+
+export type DispatchOutcome =
+  | { readonly kind: 'locked' }
+  | { readonly kind: 'dispatched'; readonly items: readonly DispatchedItem[] };
+
+const clock = statement('clock.now', 'select clock_timestamp() as now');
+
+export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcome> {
+  return pool.transaction(async (c) => {
+    if (turn.wait) await locks.dispatch(c);
+    else if (!(await locks.tryDispatch(c))) return { kind: 'locked' };
+    const [policyVersion, heldRows, live, now] = await Promise.all([
+      policies.headVersion(c),
+      c.run<HeldRow>(held),
+      workers.live(c),
+      c.run<{ now: Date }>(clock),
+    ]);
+    const heads = await queueItems.readyHeads(c, turn.pairs, turn.headsPerPair, fullKeys(heldRows));
+    const chosen = turn.choose({
+      policyVersion,
+      held: heldRows,
+      workers: live,
+      heads,
+      now: now[0]?.now ?? new Date(0),
+    });
+    if (chosen.length === 0) return { kind: 'dispatched', items: [] };
+    return { kind: 'dispatched', items: await queueItems.markDispatched(c, chosen) };
+  });
+}
+
+/** Keys that take no further run: their items are passed over on the index tuple. The tenant is part of the hash. */
+function fullKeys(rows: readonly HeldRow[]): readonly Buffer[] {
+  const used = new Map<string, { key: Buffer; limit: number; held: number }>();
+  for (const row of rows) {
+    if (row.concurrencyKey === null || row.concurrencyLimit === null) continue;
+    const name = row.concurrencyKey.toString('hex');
+    const known = used.get(name);
+    used.set(name, {
+      key: row.concurrencyKey,
+      limit: Math.min(known?.limit ?? row.concurrencyLimit, row.concurrencyLimit),
+      held: (known?.held ?? 0) + row.held,
+    });
+  }
+  return [...used.values()].filter((use) => use.held >= use.limit).map((use) => use.key);
+}
+
+export interface Upkeep {
+  readonly hintAgainAfterMs: number;
+  readonly takeBackAfterMs: number;
+  readonly limit: number;
+  readonly actor: string;
+}
+
+/** Items whose hint was not answered: hinted again, or taken back with their reservation (DISPATCH_EXPIRED). */
+export const takeBackUnclaimed = (pool: Pool, upkeep: Upkeep): Promise<{ runId: RunId }[]> =>
+  pool.transaction((c) => queueItems.takeBack(c, upkeep.takeBackAfterMs, upkeep.limit, upkeep.actor));
+
+export const unansweredHints = (pool: Pool, upkeep: Upkeep): Promise<DispatchedItem[]> =>
+  pool.transaction((c) => queueItems.dueHints(c, upkeep.hintAgainAfterMs, upkeep.limit));
+
+/** Delayed items whose time has come: ready, and a run that waited for capacity is QUEUED, in one transaction. */
+export const promoteDue = (
+  pool: Pool,
+  limit: number,
+  actor: string,
+): Promise<readonly (ReadyPair & { runId: RunId })[]> =>
+  pool.transaction(async (c) => {
+    const promoted = await queueItems.promoteDue(c, limit);
+    await runs.move(
+      c,
+      promoted.map((item) => ({
+        runId: item.runId,
+        from: 'WAITING_CAPACITY',
+        to: 'QUEUED',
+        reasonCode: null,
+        actor,
+      })),
+    );
+    return promoted;
+  });
+
+/** Runs that nobody claimed within their time to live. */
+export const expireOverdue = (pool: Pool, limit: number, actor: string): Promise<readonly RunId[]> =>
+  pool.transaction(async (c) => {
+    const overdue = (await queueItems.lockExpired(c, limit)).map((item) => item.runId);
+    if (overdue.length === 0) return [];
+    const locked = await runs.lock(c, overdue);
+    const waiting = locked.filter(
+      (run): run is typeof run & { status: RunStatus } =>
+        run.status === 'QUEUED' || run.status === 'WAITING_CAPACITY',
+    );
+    await queueItems.remove(c, overdue);
+    const ended = await walk(
+      c,
+      waiting.map((run) => ({
+        runId: run.runId,
+        from: run.status,
+        actor,
+        steps: [{ to: 'EXPIRED', reasonCode: 'TIME_TO_LIVE_EXPIRED' }],
+      })),
+    );
+    await closeRuns(c, [...ended]);
+    return [...ended];
+  });
+
+/** Whether this connection sees anything ready, per (queue, tenant): the slow full scan. */
+export const readyPairs = (c: Connection): Promise<ReadyPair[]> => queueItems.readyPairs(c);

@@ -1,0 +1,92 @@
+/**
+ * What every end of a run has in common, whoever brought it about: the last steps, the tombstone, the closing
+ * receipt, the dead letter, and the release of the queueOne latch.
+ *
+ * Runs inside its caller's transaction, which holds the run's item or lease row and the run's row. Lock order from
+ * here: run (held), then deferred_signal. Nothing of it is left half-done by a crash: it is all in that transaction.
+ */
+import type { ReasonCode, RunId, RunStatus } from '@headgate/domain';
+import type { Connection } from '../connection/connection.js';
+import { statement } from '../connection/statement.js';
+import { receipts } from '../tables/receipts.js';
+import { type Move, runs } from '../tables/runs.js';
+import { taskVersions } from '../tables/tasks.js';
+
+/** A run and the steps it takes, one after the other. */
+export interface Walk {
+  readonly runId: RunId;
+  readonly from: RunStatus;
+  readonly steps: readonly {
+    readonly to: RunStatus;
+    readonly reasonCode: ReasonCode | null;
+    readonly detail?: string | null;
+    readonly data?: unknown;
+  }[];
+  readonly actor: string;
+}
+
+/**
+ * Walks each run along its steps: one statement per round of steps. A run that did not move in one round takes no
+ * further step. Returns those that took all of theirs.
+ */
+export async function walk(c: Connection, walks: readonly Walk[]): Promise<ReadonlySet<RunId>> {
+  let walking = walks.filter((w) => w.steps.length > 0);
+  const arrived = new Set(walks.filter((w) => w.steps.length === 0).map((w) => w.runId));
+  for (let round = 0; walking.length > 0; round += 1) {
+    const moves: Move[] = [];
+    for (const w of walking) {
+      const step = w.steps[round];
+      const from = round === 0 ? w.from : w.steps[round - 1]?.to;
+      if (step !== undefined && from !== undefined) {
+        moves.push({
+          runId: w.runId,
+          from,
+          to: step.to,
+          reasonCode: step.reasonCode,
+          detail: step.detail ?? null,
+          actor: w.actor,
+          data: step.data,
+        });
+      }
+    }
+    const moved = await runs.move(c, moves);
+    for (const w of walking) if (moved.has(w.runId) && w.steps.length === round + 1) arrived.add(w.runId);
+    walking = walking.filter((w) => moved.has(w.runId) && w.steps.length > round + 1);
+  }
+  return arrived;
+}
+
+// The version that waits behind the run becomes due: it is then admitted through the one insert path.
+const releaseLatch = statement(
+  'deferred_signal.release_latch',
+  `update headgate.deferred_signal d set due_at = clock_timestamp()
+     from headgate.run r join headgate.task t on t.id = r.task_id
+    where r.id = any ($1::uuid[]) and d.task_id = t.id and d.receipt_id = t.next_receipt_id
+      and d.due_at > clock_timestamp()`,
+);
+const buryDead = statement(
+  'dead_letter.bury',
+  `insert into headgate.dead_letter (id, tenant_id, run_id, reason_code, evidence)
+   select headgate.uuid7(), r.tenant_id, r.id, coalesce(r.reason_code, 'AGENT_FAILED'),
+          jsonb_build_object('attempts', (
+            select jsonb_agg(jsonb_build_object('number', a.number, 'status', a.status, 'reasonCode', a.reason_code,
+                                                'detail', a.detail, 'finishedAt', a.finished_at) order by a.number)
+              from headgate.attempt a where a.run_id = r.id))
+     from headgate.run r where r.id = any ($1::uuid[]) and r.status = 'FAILED'
+   on conflict (run_id) do nothing`,
+);
+
+/** To be called with the ids that have reached a terminal status in this transaction. */
+export async function closeRuns(
+  c: Connection,
+  ended: readonly RunId[],
+  deadLetters: readonly RunId[] = [],
+): Promise<void> {
+  if (ended.length === 0) return;
+  await Promise.all([
+    taskVersions.close(c, ended),
+    receipts.insertClosing(c, ended),
+    deadLetters.length === 0 ? null : c.count(buryDead, [deadLetters]),
+    c.count(releaseLatch, [ended]),
+  ]);
+}

@@ -1,0 +1,85 @@
+/**
+ * The stages of a leased run. Writes are coalesced by the worker (one statement per batch and target stage); each
+ * stage passed leaves its event although one write moved the row.
+ *
+ * Fence: the lease row, locked, token and id compared, still current. A run in a cancel state does not move: the
+ * heartbeat tells the worker why. Lock order: lease, run.
+ */
+import {
+  isLeased,
+  type LeasedStatus,
+  type RunId,
+  stagesPassed,
+  type TaskId,
+  TRANSITIONS,
+} from '@headgate/domain';
+import type { Pool } from '../connection/database.js';
+import type { Fence } from '../fence.js';
+import { leases } from '../tables/leases.js';
+import { runEvents } from '../tables/run-events.js';
+import { type Move, runs } from '../tables/runs.js';
+
+export interface StageEntry {
+  readonly fence: Fence;
+  readonly to: LeasedStatus;
+  readonly actor: string;
+}
+
+/** `moved`: it stands there now. `held`: the lease is ours, but the run may not go there (it is being cancelled). */
+export type StageAnswer = 'moved' | 'held' | 'lost';
+
+export function enterStages(
+  pool: Pool,
+  entries: readonly StageEntry[],
+): Promise<ReadonlyMap<RunId, StageAnswer>> {
+  if (entries.length === 0) return Promise.resolve(new Map());
+  return pool.transaction(async (c) => {
+    const held = new Set(
+      (
+        await leases.lockFenced(
+          c,
+          entries.map((entry) => entry.fence),
+        )
+      )
+        .filter((lease) => lease.current)
+        .map((lease) => lease.runId),
+    );
+    const standing = new Map((await runs.lock(c, [...held])).map((run) => [run.runId, run]));
+    const answers = new Map<RunId, StageAnswer>();
+    const moves: Move[] = [];
+    const skipped: { tenantId: number; runId: RunId; taskId: TaskId; stage: LeasedStatus; actor: string }[] =
+      [];
+    for (const { fence, to, actor } of entries) {
+      const run = standing.get(fence.runId);
+      if (run === undefined) {
+        answers.set(fence.runId, 'lost');
+      } else if (run.status === to) {
+        answers.set(fence.runId, 'moved');
+      } else if (!isLeased(run.status) || !TRANSITIONS[run.status].includes(to)) {
+        answers.set(fence.runId, 'held');
+      } else {
+        answers.set(fence.runId, 'moved');
+        moves.push({ runId: run.runId, from: run.status, to, reasonCode: null, actor });
+        for (const stage of stagesPassed(run.status, to).slice(1, -1)) {
+          skipped.push({ tenantId: run.tenantId, runId: run.runId, taskId: run.taskId, stage, actor });
+        }
+      }
+    }
+    await Promise.all([
+      runEvents.append(
+        c,
+        skipped.map((s) => ({
+          tenantId: s.tenantId,
+          runId: s.runId,
+          taskId: s.taskId,
+          type: `run.${s.stage.toLowerCase()}`,
+          reasonCode: null,
+          actor: s.actor,
+          data: { coalesced: true },
+        })),
+      ),
+      runs.move(c, moves),
+    ]);
+    return answers;
+  });
+}

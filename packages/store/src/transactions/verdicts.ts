@@ -1,0 +1,125 @@
+/**
+ * What the re-read before the lease found (I6): fresh, stale, gone, or not to be read now.
+ *
+ * Who may write: the worker that holds (run id, dispatch number); a stale number writes nothing. Lock order: item,
+ * run. A run that ends here never had a lease and costs no model call.
+ */
+import type { ReasonCode, RunId } from '@headgate/domain';
+import type { Pool } from '../connection/database.js';
+import { queueItems } from '../tables/queue-items.js';
+import { runs } from '../tables/runs.js';
+import { closeRuns, walk } from './end-runs.js';
+
+export type PreLeaseVerdict =
+  | { readonly kind: 'fresh' }
+  | {
+      readonly kind: 'end';
+      readonly to: 'NO_WORK' | 'SUPERSEDED' | 'POLICY_DENIED';
+      readonly reasonCode: ReasonCode;
+      readonly detail: string | null;
+    }
+  | {
+      readonly kind: 'defer';
+      readonly reasonCode: ReasonCode;
+      readonly delayMs: number;
+      readonly detail: string | null;
+    };
+
+export interface VerdictRow {
+  readonly runId: RunId;
+  readonly dispatchNo: number;
+  readonly verdict: PreLeaseVerdict;
+}
+
+/** Returns the runs whose verdict took effect; the others are no longer ours to judge. */
+export async function writeVerdicts(
+  pool: Pool,
+  rows: readonly VerdictRow[],
+  actor: string,
+): Promise<ReadonlySet<RunId>> {
+  const fresh = rows.filter((row) => row.verdict.kind === 'fresh');
+  const others = rows.filter((row) => row.verdict.kind !== 'fresh');
+  const written = new Set<RunId>();
+  if (fresh.length > 0) {
+    const kept = await pool.use((c) =>
+      queueItems.writeVerdicts(
+        c,
+        fresh.map((row) => ({ ...row, verdict: 'fresh' })),
+      ),
+    );
+    for (const runId of kept) written.add(runId);
+  }
+  if (others.length > 0) for (const runId of await writeOthers(pool, others, actor)) written.add(runId);
+  return written;
+}
+
+function writeOthers(pool: Pool, rows: readonly VerdictRow[], actor: string): Promise<ReadonlySet<RunId>> {
+  return pool.transaction(async (c) => {
+    const items = new Map(
+      (
+        await queueItems.lock(
+          c,
+          rows.map((row) => row.runId),
+        )
+      ).map((item) => [item.runId, item]),
+    );
+    const mine = rows.filter((row) => {
+      const item = items.get(row.runId);
+      return item?.state === 'dispatched' && item.dispatchNo === row.dispatchNo;
+    });
+    const standing = new Map(
+      (
+        await runs.lock(
+          c,
+          mine.map((row) => row.runId),
+        )
+      ).map((run) => [run.runId, run]),
+    );
+    const ending = mine.filter(
+      (row) => row.verdict.kind === 'end' && standing.get(row.runId)?.status === 'QUEUED',
+    );
+    const deferred = mine.filter(
+      (row) => row.verdict.kind === 'defer' && standing.get(row.runId)?.status === 'QUEUED',
+    );
+    await queueItems.remove(
+      c,
+      ending.map((row) => row.runId),
+    );
+    await queueItems.delay(
+      c,
+      deferred.flatMap((row) =>
+        row.verdict.kind === 'defer'
+          ? [
+              {
+                runId: row.runId,
+                dispatchNo: row.dispatchNo,
+                delayMs: row.verdict.delayMs,
+                reasonCode: row.verdict.reasonCode,
+              },
+            ]
+          : [],
+      ),
+    );
+    const moved = await walk(
+      c,
+      [...ending, ...deferred].flatMap((row) => {
+        const verdict = row.verdict;
+        if (verdict.kind === 'fresh') return [];
+        const to = verdict.kind === 'defer' ? 'WAITING_CAPACITY' : verdict.to;
+        return [
+          {
+            runId: row.runId,
+            from: 'QUEUED' as const,
+            actor,
+            steps: [{ to, reasonCode: verdict.reasonCode, detail: verdict.detail } as const],
+          },
+        ];
+      }),
+    );
+    await closeRuns(
+      c,
+      ending.map((row) => row.runId).filter((runId) => moved.has(runId)),
+    );
+    return moved;
+  });
+}
