@@ -230,10 +230,12 @@ create table task (
   -- The newest version by the source's order.
   latest_version text,
   latest_source_at timestamptz,
+  latest_parents text[] not null default '{}',
   -- The queueOne latch.
   next_version text,
   next_receipt_id uuid,
   next_source_at timestamptz,
+  next_parents text[] not null default '{}',
   cancelled_at timestamptz,
   cancelled_by text,
   created_at timestamptz not null default clock_timestamp(),

@@ -8,7 +8,6 @@ import {
   lstatSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -71,8 +70,10 @@ export function findPostgres(
   } else {
     const native = search.packageFolder;
     const inPlace = hydrateLinks(native) ? consider(join(native, 'bin'), 'package') : null;
-    const found = inPlace ?? consider(join(copyWhereReachable(native), 'bin'), 'package');
-    if (found) return found;
+    if (inPlace) return inPlace;
+    const copy = tryCopy(native, refused);
+    const copied = copy === null ? null : consider(join(copy, 'bin'), 'package');
+    if (copied) return copied;
   }
   for (const bin of search.systemFolders) {
     const found = consider(bin, 'system');
@@ -153,14 +154,23 @@ function isLink(value: unknown): value is Link {
   );
 }
 
+function tryCopy(native: string, refused: string[]): string | null {
+  try {
+    return copyWhereReachable(native);
+  } catch (error) {
+    refused.push(`a copy of ${native}: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}
+
 /**
  * Copies the binaries under the persistent temporary folder, readable by everybody, once for all data folders.
  * Written beside and renamed into place, so that a half copy is never used and rivals do no harm.
  */
 function copyWhereReachable(native: string): string {
-  const manifest = join(native, '..', 'package.json');
-  const version = existsSync(manifest) ? readFileSync(manifest, 'utf8') : '';
-  const name = `headgate-postgres-${shortHash(`${process.getuid?.()} ${realpathSync(native)} ${version}`)}`;
+  // It names platform and version, so all clones on this machine share one copy.
+  const manifest = readFileSync(join(native, '..', 'package.json'), 'utf8');
+  const name = `headgate-postgres-${shortHash(`${process.getuid?.()} ${manifest}`)}`;
   const home = ownFolderInSharedPlace(join(persistentTemp(), name), 0o755);
   const copy = join(home, 'native');
   if (isCompleteCopy(copy)) return copy;

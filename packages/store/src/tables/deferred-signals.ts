@@ -45,6 +45,10 @@ const take = statement(
   'deferred_signal.take',
   'delete from headgate.deferred_signal where id = any ($1::uuid[]) returning id',
 );
+const dropLatches = statement(
+  'deferred_signal.drop_latches',
+  "delete from headgate.deferred_signal where task_id = any ($1::uuid[]) and reason_code = 'QUEUED_NEXT'",
+);
 const postpone = statement(
   'deferred_signal.postpone',
   `update headgate.deferred_signal set due_at = clock_timestamp() + $2 * interval '1 millisecond', tries = tries + 1
@@ -75,6 +79,9 @@ export const deferredSignals = {
   /** The ids that were still there: the others have been promoted by another. */
   take: async (c: Connection, ids: readonly DeferredId[]): Promise<ReadonlySet<DeferredId>> =>
     new Set((await c.run<{ id: DeferredId }>(take, [ids])).map((row) => row.id)),
+  /** What waits behind a run of these tasks: replaced by a newer version, or let in by another way. */
+  dropLatches: (c: Connection, taskIds: readonly TaskId[]): Promise<number> =>
+    taskIds.length === 0 ? Promise.resolve(0) : c.count(dropLatches, [taskIds]),
   postpone: (c: Connection, ids: readonly DeferredId[], delayMs: number): Promise<number> =>
     c.count(postpone, [ids, delayMs]),
   releaseOrphanLatches: (c: Connection, limit: number, actor: string): Promise<{ taskId: TaskId }[]> =>
