@@ -66,6 +66,13 @@ module.exports = {
       from: { path: '^(packages|services)/[^/]+/src', pathNot: '^packages/(store|testkit)/' },
       to: { path: 'node_modules/pg/' },
     },
+    {
+      name: 'nothing-unresolved',
+      comment: 'A package that is imported is a declared dependency.',
+      severity: 'error',
+      from: {},
+      to: { couldNotResolve: true },
+    },
     { name: 'no-circles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
     {
       name: 'faces-only',
