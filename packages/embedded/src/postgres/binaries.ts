@@ -176,11 +176,12 @@ function copyWhereReachable(native: string): string {
   const copy = join(home, 'native');
   if (isComplete(copy)) return copy;
   const draft = join(home, `draft-${randomBytes(6).toString('hex')}`);
-  // Static libraries are two thirds of the files and of no use to a server.
+  // Without static libraries, of no use to a server; and with links where an installer put whole copies of a file.
+  const links = new Set(linksOf(native).map(({ target }) => join(native, '..', target)));
   cpSync(native, join(draft, 'native'), {
     recursive: true,
     verbatimSymlinks: true,
-    filter: (path) => !path.endsWith('.a'),
+    filter: (path) => !path.endsWith('.a') && !links.has(path),
   });
   openToAll(draft);
   hydrateLinks(join(draft, 'native'));
