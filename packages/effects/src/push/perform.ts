@@ -193,9 +193,9 @@ async function settle(input: PerformPushInput, intent: PushIntent, unknown: Oper
 }
 
 async function look(input: PerformPushInput, intent: PushIntent): Promise<PushTrace> {
-  note(input, 'invoke', HISTORY_OPS.effectLookup);
+  note(input, 'invoke', HISTORY_OPS.effectRead);
   const trace = await lookUpPush(intent, { ...remoteOptions(input), gitDir: input.gitDir });
-  note(input, trace.kind === 'unreadable' ? 'fail' : 'ok', HISTORY_OPS.effectLookup, {
+  note(input, trace.kind === 'unreadable' ? 'fail' : 'ok', HISTORY_OPS.effectRead, {
     ...trace,
     found: trace.kind === 'ours',
   });

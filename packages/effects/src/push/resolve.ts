@@ -43,7 +43,7 @@ export async function resolveAmbiguous(input: ResolveInput): Promise<ResolveResu
       return { kind: 'not-ambiguous', operation: marked.operation };
     }
   }
-  const lookup = { op: HISTORY_OPS.effectLookup, run: operation.runId, key } as const;
+  const lookup = { op: HISTORY_OPS.effectRead, run: operation.runId, key } as const;
   record({ ...lookup, type: 'invoke' });
   const trace = await lookUpPush(intent, options);
   record({

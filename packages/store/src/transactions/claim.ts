@@ -28,7 +28,6 @@ import { HISTORY_OPS, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
-import { tell } from '../history.js';
 import { locks } from '../locks.js';
 import { attempts } from '../tables/attempts.js';
 import { type HeldLease, leases } from '../tables/leases.js';
@@ -147,7 +146,8 @@ export function maxLeaseMs(spec: RunSpec): number {
 
 export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
-  for (const hint of request.hinted) tell.invoked(HISTORY_OPS.claim, hint);
+  const batch = { op: HISTORY_OPS.claim, key: request.workerId } as const;
+  record({ ...batch, type: 'invoke', result: { limit: request.limit, asked: request.hinted.length } });
   try {
     const result = await pool.transaction((c) => claimOnce(c, request), {
       readBack: (c) => readBack(c, request),
@@ -155,27 +155,28 @@ export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimRes
     tellClaims(request, result);
     return result;
   } catch (fault) {
-    for (const hint of request.hinted) tell.lost(HISTORY_OPS.claim, hint, fault);
+    record({ ...batch, type: 'info', result: { fault: String(fault) } });
     throw fault;
   }
 }
 
+/** One answer for each run taken, all under the batch's own key. */
 function tellClaims(request: ClaimRequest, result: ClaimResult): void {
+  const { workerId } = request;
   const taken = result.kind === 'claimed' ? result.runs : [];
-  const { workerId, limit } = request;
-  record({
-    type: 'ok',
-    op: HISTORY_OPS.claimBatch,
-    key: workerId,
-    result: { workerId, limit, rows: taken.length },
-  });
-  for (const { runId, leaseId } of request.hinted) {
-    const run = taken.find((one) => one.leaseId === leaseId);
-    if (run === undefined) tell.refused(HISTORY_OPS.claim, { runId, leaseId }, { answer: result.kind });
-    else {
-      const { acquiredAt, expiresAt, attemptNo } = run;
-      tell.took(HISTORY_OPS.claim, run, { acquiredAt, expiresAt, workerId, attemptNo });
-    }
+  if (taken.length === 0)
+    record({ type: 'fail', op: HISTORY_OPS.claim, key: workerId, result: { answer: result.kind } });
+  for (const { tenantId, runId, leaseId, fencingToken, acquiredAt, expiresAt, attemptNo } of taken) {
+    record({
+      type: 'ok',
+      op: HISTORY_OPS.claim,
+      tenant: tenantId,
+      run: runId,
+      leaseId,
+      fencingToken,
+      key: workerId,
+      result: { acquiredAt, expiresAt, attemptNo },
+    });
   }
 }
 
