@@ -146,20 +146,34 @@ export function maxLeaseMs(spec: RunSpec): number {
 
 export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
+<<<<<<< HEAD
   const batch = { op: HISTORY_OPS.claim, key: request.workerId } as const;
   record({ ...batch, type: 'invoke', result: { limit: request.limit, asked: request.hinted.length } });
+=======
+  const key = request.workerId;
+  const op = HISTORY_OPS.claim;
+  record({ type: 'invoke', op, key, result: request.hinted.map((hint) => hint.runId) });
+>>>>>>> storetests
   try {
     const result = await pool.transaction((c) => claimOnce(c, request), {
       readBack: (c) => readBack(c, request),
     });
-    tellClaims(request, result);
+    for (const run of result.kind === 'claimed' ? result.runs : []) {
+      const { acquiredAt, expiresAt } = run;
+      tell.took(op, { ...run, key }, { acquiredAt, expiresAt });
+    }
     return result;
   } catch (fault) {
+<<<<<<< HEAD
     record({ ...batch, type: 'info', result: { fault: String(fault) } });
+=======
+    record({ type: 'info', op, key, result: { fault: String(fault) } });
+>>>>>>> storetests
     throw fault;
   }
 }
 
+<<<<<<< HEAD
 /** One answer for each run taken, all under the batch's own key. */
 function tellClaims(request: ClaimRequest, result: ClaimResult): void {
   const { workerId } = request;
@@ -180,6 +194,8 @@ function tellClaims(request: ClaimRequest, result: ClaimResult): void {
   }
 }
 
+=======
+>>>>>>> storetests
 async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimResult> {
   await locks.policyShared(c);
   const [head, ready] = await Promise.all([policies.headVersion(c), workers.isReady(c, request.workerId)]);
