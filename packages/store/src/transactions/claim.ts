@@ -28,6 +28,7 @@ import { HISTORY_OPS, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
+import { tell } from '../history.js';
 import { locks } from '../locks.js';
 import { attempts } from '../tables/attempts.js';
 import { type HeldLease, leases } from '../tables/leases.js';
@@ -146,14 +147,9 @@ export function maxLeaseMs(spec: RunSpec): number {
 
 export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
-<<<<<<< HEAD
-  const batch = { op: HISTORY_OPS.claim, key: request.workerId } as const;
-  record({ ...batch, type: 'invoke', result: { limit: request.limit, asked: request.hinted.length } });
-=======
   const key = request.workerId;
   const op = HISTORY_OPS.claim;
-  record({ type: 'invoke', op, key, result: request.hinted.map((hint) => hint.runId) });
->>>>>>> storetests
+  record({ type: 'invoke', op, key, result: { limit: request.limit } });
   try {
     const result = await pool.transaction((c) => claimOnce(c, request), {
       readBack: (c) => readBack(c, request),
@@ -164,38 +160,11 @@ export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimRes
     }
     return result;
   } catch (fault) {
-<<<<<<< HEAD
-    record({ ...batch, type: 'info', result: { fault: String(fault) } });
-=======
     record({ type: 'info', op, key, result: { fault: String(fault) } });
->>>>>>> storetests
     throw fault;
   }
 }
 
-<<<<<<< HEAD
-/** One answer for each run taken, all under the batch's own key. */
-function tellClaims(request: ClaimRequest, result: ClaimResult): void {
-  const { workerId } = request;
-  const taken = result.kind === 'claimed' ? result.runs : [];
-  if (taken.length === 0)
-    record({ type: 'fail', op: HISTORY_OPS.claim, key: workerId, result: { answer: result.kind } });
-  for (const { tenantId, runId, leaseId, fencingToken, acquiredAt, expiresAt, attemptNo } of taken) {
-    record({
-      type: 'ok',
-      op: HISTORY_OPS.claim,
-      tenant: tenantId,
-      run: runId,
-      leaseId,
-      fencingToken,
-      key: workerId,
-      result: { acquiredAt, expiresAt, attemptNo },
-    });
-  }
-}
-
-=======
->>>>>>> storetests
 async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimResult> {
   await locks.policyShared(c);
   const [head, ready] = await Promise.all([policies.headVersion(c), workers.isReady(c, request.workerId)]);
