@@ -1,5 +1,13 @@
 /** The immutable specification of a run: everything a worker needs, as of admission. */
-import type { AgentPolicy, Capabilities, Mode, OnNewVersion, RetryPolicy, Risk, RunLimits } from './policy.js';
+import type {
+  AgentPolicy,
+  Capabilities,
+  Mode,
+  OnNewVersion,
+  RetryPolicy,
+  Risk,
+  RunLimits,
+} from './policy.js';
 import type { TargetRef } from './signal.js';
 
 export interface RunRepository {

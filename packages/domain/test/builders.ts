@@ -34,6 +34,7 @@ export const aRoute = (change: Partial<RoutePolicy> = {}): RoutePolicy => ({
   tenant: 'default',
   on: [{ kind: 'event', type: 'github.check_run.completed' }, { kind: 'manual' }],
   when: null,
+  work: null,
   repositories: [],
   sources: [],
   mode: 'act',
@@ -154,7 +155,9 @@ export function aTaskRunning(...live: readonly LiveRun[]): TaskState {
   });
 }
 
-export const aState = (change: Partial<AdmissionState> & { readonly task?: TaskState } = {}): AdmissionState => {
+export const aState = (
+  change: Partial<AdmissionState> & { readonly task?: TaskState } = {},
+): AdmissionState => {
   const { task = aTask(), ...rest } = change;
   return {
     deliveries: new Map(),

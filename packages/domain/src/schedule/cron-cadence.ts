@@ -13,6 +13,10 @@ const MINUTE_MS = 60_000;
 /** From here a time must follow; which date it is does not matter, croner looks far enough ahead for 29 February. */
 const PROBE_FROM_MS = Date.UTC(2024, 0, 1);
 
+/** Schedules that are kept read; more than a configuration has, few enough to forget about. */
+const REMEMBERED = 500;
+const READ = new Map<string, CadenceResult>();
+
 export class CronCadence implements Cadence {
   private ticksPerPlainDay: number | null = null;
 
@@ -21,7 +25,18 @@ export class CronCadence implements Cadence {
     private readonly offsets: ZoneOffsets,
   ) {}
 
+  /** Remembers what it has read: making the calendar objects costs more than asking them. */
   static parse(spec: string, timezone: string): CadenceResult {
+    const key = `${timezone}\u0000${spec}`;
+    const known = READ.get(key);
+    if (known !== undefined) return known;
+    const result = CronCadence.read(spec, timezone);
+    if (READ.size >= REMEMBERED) READ.clear();
+    READ.set(key, result);
+    return result;
+  }
+
+  private static read(spec: string, timezone: string): CadenceResult {
     const offsets = ZoneOffsets.of(timezone);
     if (offsets === null) return { ok: false, problem: `"${timezone}" is not a known time zone` };
     let cron: Cron;
@@ -50,14 +65,17 @@ export class CronCadence implements Cadence {
   count(afterMs: number, toMs: number): number {
     let total = 0;
     let cursorMs = afterMs;
+    /** Ticks before this instant lie on a day that is known not to be counted whole. */
+    let walkUntilMs = toMs - DAY_MS < afterMs ? Number.POSITIVE_INFINITY : afterMs;
     for (;;) {
       const tickMs = this.next(cursorMs);
       if (tickMs === null || tickMs > toMs) return total;
-      const day = this.offsets.plainDay(tickMs);
+      const day = tickMs < walkUntilMs ? null : this.offsets.plainDay(tickMs);
       if (day !== null && cursorMs < day.startMs && day.startMs + DAY_MS - 1 <= toMs) {
         total += this.countPlainDay(day.startMs);
         cursorMs = day.startMs + DAY_MS - 1;
       } else {
+        if (day !== null) walkUntilMs = day.startMs + DAY_MS;
         total += 1;
         cursorMs = tickMs;
       }

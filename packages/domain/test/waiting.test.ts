@@ -1,0 +1,115 @@
+import { expect, it } from 'vitest';
+import {
+  countHeld,
+  NOTHING_HELD,
+  type QueueCandidate,
+  type SelectionLimits,
+  type Waiting,
+  waitingReason,
+} from '../src/index.js';
+import { runIdOf } from './builders.js';
+
+const candidate: QueueCandidate = {
+  runId: runIdOf('a'),
+  tenant: 1,
+  queue: 1,
+  rankAt: 0,
+  repository: 7,
+  user: 8,
+  risk: 1,
+  provider: 2,
+  agent: 3,
+  concurrencyKey: 'aa',
+  concurrencyLimit: 2,
+  taskKey: 'tt',
+};
+const other = (change: Partial<QueueCandidate>): QueueCandidate => ({
+  ...candidate,
+  repository: null,
+  user: null,
+  risk: null,
+  provider: null,
+  concurrencyKey: null,
+  taskKey: null,
+  tenant: 9,
+  ...change,
+});
+const LIMITS: SelectionLimits = {
+  maxActive: 10,
+  perTenant: new Map([[1, 2]]),
+  perRepository: 1,
+  perUser: 1,
+  perRisk: new Map([[1, 1]]),
+  perProvider: new Map([[2, 1]]),
+};
+const capacity = new Map([[1, { liveWorkers: 2, freeSlots: 1 }]]);
+const ready = (ahead: number): Waiting => ({ kind: 'ready', ahead });
+const reason = (waiting: Waiting, change: Partial<Parameters<typeof waitingReason>[2]> = {}) =>
+  waitingReason(candidate, waiting, { held: NOTHING_HELD, limits: LIMITS, capacity, now: 1_000, ...change });
+
+it.each([
+  ['REPOSITORY_AT_LIMIT', { repository: 7 }, '1 active run of the repository ends.'],
+  ['USER_AT_LIMIT', { user: 8 }, '1 active run of the user ends.'],
+  ['PROVIDER_AT_LIMIT', { provider: 2 }, '1 active run of the provider ends.'],
+  ['RISK_AT_LIMIT', { risk: 1 }, '1 active run of its risk class ends.'],
+  ['CONCURRENCY_KEY_BUSY', { tenant: 1, taskKey: 'tt' }, '1 active run with the same key ends.'],
+] as const)('I17: %s says its numbers and what would let the run start', (code, held, starts) => {
+  const result = reason(ready(3), { held: countHeld([other(held)]) });
+  expect(result).toMatchObject({
+    reasonCode: code,
+    numbers: { held: 1, limit: 1, ahead: 3 },
+    wouldStartWhen: starts,
+    untilMs: null,
+  });
+  expect(result.message).toContain('(1 of 1, ahead 3)');
+});
+
+it('I17: over a lowered limit it says how many runs must end', () => {
+  const held = countHeld([1, 2, 3, 4].map(() => other({ tenant: 1 })));
+  expect(reason(ready(0), { held })).toMatchObject({
+    reasonCode: 'TENANT_AT_LIMIT',
+    wouldStartWhen: '3 active runs of the tenant end.',
+  });
+});
+
+it('Q20: without a worker, or without isolation, it says what to start', () => {
+  expect(reason(ready(0), { capacity: new Map() }).wouldStartWhen).toBe(
+    'A worker that offers what it requires is started.',
+  );
+  const isolated = new Map([[1, { liveWorkers: 0, freeSlots: 0, without: 'NO_ISOLATION' as const }]]);
+  expect(reason(ready(0), { capacity: isolated }).wouldStartWhen).toContain('headgate doctor');
+});
+
+it('a run that is only waiting for its turn says so, and how many are ahead', () => {
+  expect(reason(ready(0))).toMatchObject({
+    reasonCode: 'READY',
+    wouldStartWhen: 'The next dispatch takes it.',
+  });
+  expect(reason(ready(2)).wouldStartWhen).toBe('2 runs ahead of it got a slot.');
+  const full = new Map([[1, { liveWorkers: 2, freeSlots: 0 }]]);
+  expect(reason(ready(0), { capacity: full }).wouldStartWhen).toBe('A worker of its queue has a free slot.');
+});
+
+it('a delayed run names its reason and when it is due', () => {
+  const waiting: Waiting = { kind: 'delayed', reasonCode: 'RETRY_BACKOFF', visibleAt: 151_000 };
+  expect(reason(waiting)).toMatchObject({
+    reasonCode: 'RETRY_BACKOFF',
+    numbers: { leftMs: 150_000 },
+    wouldStartWhen: '2 min 30 s have passed.',
+    untilMs: 151_000,
+  });
+  expect(reason({ ...waiting, visibleAt: 0 }).wouldStartWhen).toContain('It is due');
+});
+
+it('a dispatched run waits for a claim, one that needs approval for a person', () => {
+  expect(reason({ kind: 'dispatched', takenBackAt: 31_000 })).toMatchObject({
+    reasonCode: 'READY',
+    untilMs: 31_000,
+  });
+  expect(reason({ kind: 'approval', expiresAt: null })).toMatchObject({
+    reasonCode: 'APPROVAL_REQUIRED',
+    wouldStartWhen: 'A person approves it.',
+    numbers: {},
+    untilMs: null,
+  });
+});
