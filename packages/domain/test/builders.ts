@@ -34,6 +34,7 @@ export const aRoute = (change: Partial<RoutePolicy> = {}): RoutePolicy => ({
   tenant: 'default',
   on: [{ kind: 'event', type: 'github.check_run.completed' }, { kind: 'manual' }],
   when: null,
+  work: null,
   repositories: [],
   sources: [],
   mode: 'act',

@@ -22,6 +22,7 @@ const aPolicy = (routes: readonly RoutePolicy[]): Policy => ({
       authority: 'payload',
       repositories: [],
       tenant: 'default',
+      realForge: true,
     },
   ],
   agents: [],
@@ -34,6 +35,7 @@ const aPolicy = (routes: readonly RoutePolicy[]): Policy => ({
     maxActiveByRisk: {},
     maxActiveByProvider: {},
   },
+  budgets: { perRunUsd: null, perDayUsd: null },
   lease: { ttlMs: 1, heartbeatMs: 1, renewDeadlineMs: 1, stopMarginMs: 1 },
   retentionDays: { receipts: 1, payloads: 1, events: 1 },
 });

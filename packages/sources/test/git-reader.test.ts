@@ -32,6 +32,7 @@ function sourceAt(url: string, changes: Partial<RepositoryPolicy> = {}): SourceP
     authority: 'payload',
     repositories: [repository],
     tenant: 'default',
+    realForge: false,
   };
 }
 

@@ -154,6 +154,25 @@ describe('which work a signal asks for', () => {
     expect(plain(document)).toContain(plain(identityMarkdown()));
   });
 
+  it('is what the route writes, where it writes something', () => {
+    const signal = aSignal({});
+    const written = (key: string | null, version: string | null) => identify(signal, null, { key, version });
+    expect(written('42/nightly', null)).toEqual({
+      kind: 'work',
+      work: { workKey: '42/nightly', inputVersion: HEAD },
+    });
+    expect(written(null, 'v2')).toEqual({
+      kind: 'work',
+      work: { workKey: '42/branch/main', inputVersion: 'v2' },
+    });
+    const unnamed = identify(aSignal({ target: null, inputVersion: null }), null, {
+      key: '42/k',
+      version: 'v',
+    });
+    expect(unnamed).toEqual({ kind: 'work', work: { workKey: '42/k', inputVersion: 'v' } });
+    expect(written('', null)).toMatchObject({ kind: 'unresolved', reasonCode: 'TASK_CONTRACT_INVALID' });
+  });
+
   it('does not depend on when the signal came', () => {
     const signal = aSignal({});
     expect(identify({ ...signal, receivedAt: new Date(RECEIVED_AT.getTime() + 1e9) })).toEqual(

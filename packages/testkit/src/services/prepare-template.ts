@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { migrate } from '@headgate/store';
+import { migrate, withRole } from '@headgate/store';
 import { Client } from 'pg';
 
 /** The connection strings of one database, one for each login role of the product. */
@@ -13,16 +13,16 @@ export const SERVICE_ROLE = 'headgate_service';
 export const API_ROLE = 'headgate_api';
 
 /**
- * Makes one database ready for use: the store's migrations, with new passwords for its two login roles, which are
- * the cluster's. The seam between this kit and the store is here and nowhere else.
+ * Makes one database ready for use: the store's migrations, which also make the two login roles (they are the
+ * cluster's, and get new passwords). The seam between this kit and the store is here and nowhere else.
  */
 export async function prepareDatabase(ownerUrl: string): Promise<RoleUrls> {
   const password = randomBytes(18).toString('hex');
   await migrate({ ownerUrl, passwords: { service: password, api: password } });
   return {
     ownerUrl,
-    serviceUrl: asRole(ownerUrl, SERVICE_ROLE, password),
-    apiUrl: asRole(ownerUrl, API_ROLE, password),
+    serviceUrl: withRole(ownerUrl, SERVICE_ROLE, password),
+    apiUrl: withRole(ownerUrl, API_ROLE, password),
   };
 }
 
@@ -61,11 +61,4 @@ export async function withClient<T>(url: string, use: (client: Client) => Promis
   } finally {
     await client.end();
   }
-}
-
-function asRole(url: string, role: string, password: string): string {
-  const changed = new URL(url);
-  changed.username = role;
-  changed.password = password;
-  return changed.toString();
 }
