@@ -1,1 +1,3 @@
-export {};
+export * from './choose.js';
+export * from './dispatcher.js';
+export { ReadyTenants } from './ready-tenants.js';

@@ -2,6 +2,7 @@ export * from './admission/index.js';
 export * from './capability.js';
 export * from './clock.js';
 export * from './finish.js';
+export * from './github-events.js';
 export * from './glob.js';
 export * from './ids.js';
 export * from './lifecycle.js';

@@ -8,39 +8,40 @@
  * Instants in `result` are database time as ISO text or milliseconds; a field in brackets may be left out.
  */
 export const HISTORY_OPS = {
-  /** Answer to one signal. key = receipt id. result {receiptId, reasonCode, [runId], [taskId], [generation], [inputVersion], [idempotencyKey], [bodyDigest]}; fail: [refusal: reason code]. */
+  /** Answer to one signal. key = receipt id. ok result {receiptId, reasonCode, [runId], [taskId], [generation], [inputVersion], [idempotencyKey], [bodyDigest]}; fail result {refusal: reason code}. */
   intakeAnswer: 'intake.answer',
-  /** A hint reached a worker. run, key = dispatch number. */
+  /** A hint reached a worker. info; run, key = dispatch number. */
   hintReceive: 'hint.receive',
-  /** One claim statement. ok result {workerId, limit, slots, rows}. */
-  claimBatch: 'lease.claimBatch',
-  /** One row of a claim. run, fencingToken, leaseId; ok result {acquiredAt, expiresAt, [workerId], [attemptNo]}. */
-  claim: 'lease.claim',
+  /**
+   * A claim. One invoke per statement (no run; key = worker id; result: the run ids asked for, or {limit}), then one
+   * ok per run taken, with run, fencingToken, leaseId and the same key; result {[acquiredAt], [expiresAt]}.
+   */
+  claim: 'claim',
   /** One lease of a heartbeat. ok result {renewedAt, previousExpiresAt, expiresAt}; fail result {answer}. */
-  renew: 'lease.renew',
+  renew: 'renew',
   /** The worker stopped trusting its lease. ok. */
   trustLost: 'lease.trustLost',
-  /** A reaper took or parked an expired lease. ok result {expiredAt, reapedAt}; fail: another one had it. */
-  reap: 'lease.reap',
-  /** A coalesced stage write. ok result {committedAt, to}; fail: the lease was not current. */
-  stage: 'run.stage',
-  /** The finish transaction, also a drain's hand-back. ok result {committedAt, status}; fail: not current. */
-  finish: 'run.finish',
-  /** A cancel of a run. ok result {committedAt}. */
-  cancel: 'run.cancel',
+  /** A reaper took an expired lease, recorded after its commit. ok result {expiredAt, reapedAt}, or {graced: true, reapedAt, expiresAt} when it only gave time; fail: another one had it. */
+  reap: 'reap',
+  /** A coalesced stage write. ok result {[committedAt]}; fail: the lease was not current. */
+  stage: 'stage',
+  /** The finish transaction, also a drain's hand-back. ok result {status, [committedAt]}; fail: not current. */
+  finish: 'finish',
+  /** A cancel of a run. ok. */
+  cancel: 'cancel',
   /** Guarded work begins: the agent, a verification. Only invoke is judged. */
   workStart: 'work.start',
-  /** An intent was written. key = operation key; ok result {committedAt}; fail: not current. */
-  intend: 'operation.intend',
+  /** An intent was written. key = operation key. ok result {[committedAt]}; fail: not current. */
+  intend: 'effect.intend',
+  /** The fence was validated again and the attempt written, just before the call. key = operation key. */
+  attempt: 'effect.attempt',
   /** A call to the provider. key = operation key; info on a time-out. */
   effectCall: 'effect.call',
-  /** A read of the provider before a retry, or to resolve. key = operation key; ok result {found}. */
-  effectLookup: 'effect.lookup',
-  /** A subscriber took an event. key = subscriber; ok result {eventId}. */
+  /** A read of the provider. key = operation key; ok or info, result {kind: ours | untouched | other | unreadable}. */
+  effectRead: 'effect.read',
+  /** A subscriber took an event. ok; key = subscriber; result {eventId}. */
   eventDeliver: 'event.deliver',
   /** A test emptied Redis. info. */
   redisFlushed: 'fault.redisFlushed',
-  /** A test killed, stopped or cut something. info, result {fault}. */
-  fault: 'fault.injected',
 } as const;
 export type HistoryOp = (typeof HISTORY_OPS)[keyof typeof HISTORY_OPS];

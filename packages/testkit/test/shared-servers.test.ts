@@ -51,7 +51,7 @@ describe('a test database', () => {
   });
 });
 
-describeWithTool('redis-server', 'a test Redis', () => {
+describeWithTool('redis', 'a test Redis', () => {
   test('is flushed alone: the keys of another test stay', async () => {
     const { Redis } = await import('ioredis');
     const [one, other] = await Promise.all([testRedis(), testRedis()]);

@@ -117,6 +117,12 @@ function board(options: BullBoardOptions, bus: BullBus): Router {
     showQueues();
     next();
   });
+  router.use('/api', async (_request, response, next) => {
+    // Within bounds also while Redis is down or frozen, and on a bus that has not connected yet.
+    const answer = await bus.ping();
+    if (answer.ok) next();
+    else response.status(503).json({ error: answer.message });
+  });
   router.use(server.getRouter());
   return router;
 }

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '@headgate/domain';
 import type { Logger } from '@headgate/telemetry';
+import type { RedisAnswer } from './answer.js';
 import { openConnection } from './connections.js';
 import { HealthMonitor } from './health-monitor.js';
 import type { Hint } from './hint.js';
@@ -155,6 +156,11 @@ export class BullBus implements HintBus {
 
   counts(queue: string) {
     return countHints(this.#inspection, queue);
+  }
+
+  /** Whether Redis answers this process now. */
+  ping(): Promise<RedisAnswer<string>> {
+    return this.#link.run((redis) => redis.ping());
   }
 
   checkRedis() {

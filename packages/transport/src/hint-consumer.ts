@@ -24,7 +24,7 @@ import type { Logger } from '@headgate/telemetry';
 import { testSignal } from '@headgate/telemetry';
 import { decodeHint, type ReceivedHint } from './hint.js';
 import type { ConsumeOptions, Consumer, HintObserver } from './hint-bus.js';
-import type { FetchedHint, HintSource } from './hint-source.js';
+import type { FetchedHint, HintSupply } from './hint-source.js';
 import { Nudge } from './nudge.js';
 import { traceReceive } from './tracing.js';
 import { asError, within } from './within.js';
@@ -52,7 +52,7 @@ interface Collected {
 
 interface Lane {
   readonly queueKey: string;
-  source: HintSource;
+  source: HintSupply;
   /** When Redis last answered its fetch (monotonic). */
   lastTurnMs: number;
   /** Waiting for room: nothing is asked of Redis. */
@@ -63,7 +63,7 @@ export interface ConsumerParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observe: HintObserver;
-  readonly openSource: (queueKey: string) => HintSource;
+  readonly openSource: (queueKey: string) => HintSupply;
   /** Cuts what the sources share. */
   readonly disconnect: () => void;
   readonly onHint: () => void;
@@ -152,8 +152,11 @@ export class HintConsumer implements Consumer {
       let fetched: readonly FetchedHint[];
       try {
         fetched = await lane.source.more(count);
+        lane.lastTurnMs = this.parts.clock.monotonicMs();
       } finally {
         this.#fetching -= count;
+        // Another lane may have parked on what was only reserved.
+        this.#nudge.now();
       }
       for (const hint of fetched) this.#take(lane, hint);
       if (fetched.length < count) return;
@@ -170,11 +173,11 @@ export class HintConsumer implements Consumer {
         'Dropped what is not a hint',
       );
       this.parts.observe({ kind: 'dropped', queue: lane.queueKey, reason, jobId: fetched.jobId });
-      fetched.source.finish(fetched);
+      fetched.finish();
       return;
     }
     if (!this.#isOpen() || this.#room() <= 0) {
-      fetched.source.giveBack(fetched);
+      fetched.giveBack();
       this.parts.observe({ kind: 'given-back', queue: lane.queueKey, count: 1 });
       return;
     }
@@ -203,7 +206,7 @@ export class HintConsumer implements Consumer {
         this.#nudge.now();
       });
     this.#handling.add(handling);
-    for (const { fetched } of batch) fetched.source.finish(fetched);
+    for (const { fetched } of batch) fetched.finish();
   }
 
   #takeCollected(): readonly Collected[] {
@@ -250,7 +253,7 @@ export class HintConsumer implements Consumer {
 
   async #close(graceMs: number): Promise<{ readonly clean: boolean }> {
     this.#become('closing');
-    for (const { fetched } of this.#takeCollected()) fetched.source.giveBack(fetched);
+    for (const { fetched } of this.#takeCollected()) fetched.giveBack();
     this.#nudge.now();
     for (const lane of this.#lanes) lane.source.interrupt();
     const quiet = (async () => {

@@ -21,13 +21,28 @@ const STALLED_EVERY_MS = 5000;
 const MAX_STALLED = 3;
 const FORCED_CLOSE_MS = 500;
 
-/** A job that is ours until it is finished or given back. */
+/** A hint that is ours until it is finished or given back. Neither ever rejects. */
 export interface FetchedHint {
-  readonly source: HintSource;
   readonly jobId: string;
   readonly content: HintJob;
-  readonly job: Job;
-  readonly token: string;
+  /** Ends the job. One that is gone (FLUSHALL) or stalled needs no ending. */
+  finish(): void;
+  /** Puts the job back at the head of its queue for whoever has room. */
+  giveBack(): void;
+}
+
+/** What a consumer needs of a queue. */
+export interface HintSupply {
+  /** The next hint; null if none came for a while. While Redis is away it waits for it. */
+  next(): Promise<FetchedHint | null>;
+  /** Up to `count` hints that wait now, in one round trip. */
+  more(count: number): Promise<readonly FetchedHint[]>;
+  /** Makes a waiting `next` answer now. */
+  interrupt(): void;
+  /** Settles when everything finished or given back so far has reached Redis. */
+  settled(): Promise<void>;
+  /** Cuts the connections, within half a second. */
+  close(): Promise<void>;
 }
 
 export interface HintSourceParts {
@@ -44,14 +59,13 @@ export interface HintSourceParts {
   readonly onUnreadable: (jobId: string | null) => void;
 }
 
-export class HintSource {
-  readonly queueKey: string;
+export class HintSource implements HintSupply {
   readonly #worker: Worker;
   readonly #unfinished = new Set<Promise<void>>();
   #tokens = 0;
+  #isEnding = false;
 
   constructor(private readonly parts: HintSourceParts) {
-    this.queueKey = parts.queueKey;
     this.#worker = new Worker(queueNameOf(parts.queueKey), null, {
       connection: parts.redis,
       prefix: parts.keyPrefix,
@@ -65,43 +79,33 @@ export class HintSource {
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     });
-    this.#worker.on('error', quietly(parts.logger, `consumer of queue ${parts.queueKey}`));
+    const complain = quietly(parts.logger, `consumer of queue ${parts.queueKey}`);
+    // Cutting a blocking read is an error to BullMQ, and the way to end to us.
+    this.#worker.on('error', (error) => (this.#isEnding ? undefined : complain(error)));
     void this.#worker.startStalledCheckTimer();
   }
 
-  /** The next hint; null if none came for `blockMs`. While Redis is away it waits for it. */
   next(): Promise<FetchedHint | null> {
     return this.#fetch(true);
   }
 
-  /** Up to `count` hints that wait now, in one round trip. */
   async more(count: number): Promise<readonly FetchedHint[]> {
     const fetched = await Promise.all(Array.from({ length: count }, () => this.#fetch(false)));
     return fetched.filter((hint) => hint !== null);
   }
 
-  /** Ends the job. Never rejects: a job that is gone (FLUSHALL) or was stalled needs no ending. */
-  finish(hint: FetchedHint): void {
-    this.#track('finish', hint.job.moveToCompleted(null, hint.token, false));
+  interrupt(): void {
+    this.#isEnding = true;
+    void within(FORCED_CLOSE_MS, this.#worker.getBackend().disconnectBlocking(false));
   }
 
-  /** Puts the job back at the head of its queue for whoever has room. Never rejects. */
-  giveBack(hint: FetchedHint): void {
-    this.#track('give back', hint.job.moveToWait(hint.token));
-  }
-
-  /** Settles when everything finished or given back so far has reached Redis. */
   async settled(): Promise<void> {
     await Promise.all(this.#unfinished);
   }
 
-  /** Makes a waiting `next` answer now. */
-  interrupt(): void {
-    void within(FORCED_CLOSE_MS, this.#worker.getBackend().disconnectBlocking(false));
-  }
-
-  /** Cuts the connections. An unforced close would wait for Redis, dead or not. */
+  /** Forced: otherwise it would wait for Redis, dead or not. */
   async close(): Promise<void> {
+    this.#isEnding = true;
     await within(FORCED_CLOSE_MS, this.#worker.close(true));
   }
 
@@ -110,9 +114,12 @@ export class HintSource {
     try {
       const job = await this.#worker.getNextJob(token, { block });
       if (job === undefined) return null;
-      const jobId = job.id ?? '';
-      const content = { id: job.id, name: job.name, data: job.data, publishedAtMs: job.timestamp };
-      return { source: this, jobId, content, job, token };
+      return {
+        jobId: job.id ?? '',
+        content: { id: job.id, name: job.name, data: job.data, publishedAtMs: job.timestamp },
+        finish: () => this.#track('finish', job.moveToCompleted(null, token, false)),
+        giveBack: () => this.#track('give back', job.moveToWait(token)),
+      };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       this.parts.onUnreadable(await this.#removeUnreadable(token));
@@ -138,7 +145,7 @@ export class HintSource {
       () => {},
       (error: unknown) => {
         this.parts.logger.debug(
-          { err: error, queue: this.queueKey },
+          { err: error, queue: this.parts.queueKey },
           `Could not ${what} a hint; it may come again`,
         );
       },

@@ -64,12 +64,17 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** BullMQ's `remove` says 1 for a job that was not there, and 0 for one that is locked: being handed over. */
 export function removeHint(
   parts: InspectionParts,
   queueKey: string,
   jobId: string,
 ): Promise<RedisAnswer<boolean>> {
-  return parts.link.run(async () => (await parts.queues.of(queueKey).remove(jobId)) === 1);
+  return parts.link.run(async (redis) => {
+    const queue = parts.queues.of(queueKey);
+    if ((await redis.exists(queue.toKey(jobId))) === 0) return false;
+    return (await queue.remove(jobId)) === 1;
+  });
 }
 
 export function countHints(parts: InspectionParts, queueKey: string): Promise<RedisAnswer<HintCounts>> {

@@ -1,6 +1,6 @@
 /** A bus under test, with everything it reports kept. */
 import { type RunId, systemClock, systemIds } from '@headgate/domain';
-import { createLogger } from '@headgate/telemetry';
+import { createLogger, type Logger } from '@headgate/telemetry';
 import {
   createHintBus,
   type Hint,
@@ -10,7 +10,7 @@ import {
   type ReceivedHint,
 } from '../src/index.js';
 
-export const silentLogger = createLogger('transport-test').child({}, { level: 'silent' });
+export const silentLogger: Logger = createLogger('transport-test').child({}, { level: 'silent' });
 
 export interface TestBus {
   readonly bus: HintBus;

@@ -1,9 +1,10 @@
 import { formatId } from '@headgate/domain';
+import type { Logger } from '@headgate/telemetry';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Consumer, hintJobIdOf } from '../src/index.js';
-import { aBus, aHint, aRunId, aTaker, type TestBus } from './bus-fixture.js';
+import { aBus, aHint, aRunId, aTaker, silentLogger, type TestBus } from './bus-fixture.js';
 import { eventually } from './eventually.js';
 import { privateRedis } from './private-redis.js';
 
@@ -162,6 +163,23 @@ describe('consuming hints', () => {
     });
     await test.bus.publish([aHint(), aHint()]);
     await eventually(() => taker.received.length === 2, { what: 'both' });
+  });
+});
+
+describe('a quiet life', () => {
+  it('logs no warning from start to end while Redis is healthy', async () => {
+    const warnings: unknown[] = [];
+    const logger: Logger = silentLogger.child({});
+    for (const level of ['warn', 'error', 'fatal'] as const)
+      logger[level] = (line: unknown) => warnings.push(line);
+    const { bus } = aBus(redis.url, { logger });
+    const taker = aTaker();
+    bus.consume({ queues: ['default', 'other'], ...taker });
+    await bus.publish([aHint(), aHint({ queue: 'other' })]);
+    await eventually(() => taker.received.length === 2, { what: 'both' });
+    await eventually(() => bus.health().state === 'healthy', { what: 'health' });
+    await bus.close();
+    expect(warnings).toEqual([]);
   });
 });
 

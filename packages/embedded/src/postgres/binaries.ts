@@ -8,7 +8,6 @@ import {
   lstatSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -71,8 +70,10 @@ export function findPostgres(
   } else {
     const native = search.packageFolder;
     const inPlace = hydrateLinks(native) ? consider(join(native, 'bin'), 'package') : null;
-    const found = inPlace ?? consider(join(copyWhereReachable(native), 'bin'), 'package');
-    if (found) return found;
+    if (inPlace) return inPlace;
+    const copy = tryCopy(native, refused);
+    const copied = copy === null ? null : consider(join(copy, 'bin'), 'package');
+    if (copied) return copied;
   }
   for (const bin of search.systemFolders) {
     const found = consider(bin, 'system');
@@ -153,40 +154,51 @@ function isLink(value: unknown): value is Link {
   );
 }
 
+function tryCopy(native: string, refused: string[]): string | null {
+  if (!isComplete(native)) return null;
+  try {
+    return copyWhereReachable(native);
+  } catch (error) {
+    refused.push(`a copy of ${native}: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}
+
 /**
  * Copies the binaries under the persistent temporary folder, readable by everybody, once for all data folders.
  * Written beside and renamed into place, so that a half copy is never used and rivals do no harm.
  */
 function copyWhereReachable(native: string): string {
-  const manifest = join(native, '..', 'package.json');
-  const version = existsSync(manifest) ? readFileSync(manifest, 'utf8') : '';
-  const name = `headgate-postgres-${shortHash(`${process.getuid?.()} ${realpathSync(native)} ${version}`)}`;
+  // It names platform and version, so all clones on this machine share one copy.
+  const manifest = readFileSync(join(native, '..', 'package.json'), 'utf8');
+  const name = `headgate-postgres-${shortHash(`${process.getuid?.()} ${manifest}`)}`;
   const home = ownFolderInSharedPlace(join(persistentTemp(), name), 0o755);
   const copy = join(home, 'native');
-  if (isCompleteCopy(copy)) return copy;
+  if (isComplete(copy)) return copy;
   const draft = join(home, `draft-${randomBytes(6).toString('hex')}`);
-  // Static libraries are two thirds of the files and of no use to a server.
+  // Without static libraries, of no use to a server; and with links where an installer put whole copies of a file.
+  const links = new Set(linksOf(native).map(({ target }) => join(native, '..', target)));
   cpSync(native, join(draft, 'native'), {
     recursive: true,
     verbatimSymlinks: true,
-    filter: (path) => !path.endsWith('.a'),
+    filter: (path) => !path.endsWith('.a') && !links.has(path),
   });
   openToAll(draft);
   hydrateLinks(join(draft, 'native'));
-  if (!isCompleteCopy(copy)) rmSync(copy, { recursive: true, force: true });
+  if (!isComplete(copy)) rmSync(copy, { recursive: true, force: true });
   try {
     renameSync(join(draft, 'native'), copy);
   } catch (error) {
-    if (!isCompleteCopy(copy)) throw error;
+    if (!isComplete(copy)) throw error;
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
   return copy;
 }
 
-function isCompleteCopy(copy: string): boolean {
+function isComplete(native: string): boolean {
   // The system's cleaner may have taken files that nobody touched for a month.
-  return ['bin/postgres', 'bin/initdb', 'share'].every((part) => existsSync(join(copy, part)));
+  return ['bin/postgres', 'bin/initdb', 'share'].every((part) => existsSync(join(native, part)));
 }
 
 /** As `chmod -R a+rX`: an install under umask 077 is a reason why we copy at all. */

@@ -77,12 +77,13 @@ export interface Leftover {
 
 /**
  * After a SIGKILL: ends whatever the folder's pid files still name and whose owner is dead. A pid that now
- * belongs to another program is left alone.
+ * belongs to another program is left alone. What does not stop within `graceMs` (default 10 s) is killed.
  */
 export async function endLeftovers(
   dataDir: string,
-  logger: EmbeddedLogger = silentLogger,
+  options: { readonly logger?: EmbeddedLogger; readonly graceMs?: number } = {},
 ): Promise<readonly Leftover[]> {
+  const { logger = silentLogger, graceMs } = options;
   const folder = openDataFolder(dataDir).pids;
   const leftovers: Leftover[] = [];
   for (const file of readdirSync(folder)) {
@@ -95,19 +96,24 @@ export async function endLeftovers(
       leftovers.push({ name, pid, outcome: 'ownerLives' });
       continue;
     }
-    const ended = found?.process ? await endRecorded(found.process, name, logger) : false;
+    const ended = found?.process ? await endRecorded(found.process, name, logger, graceMs) : false;
     takeAway(path, found);
     leftovers.push({ name, pid, outcome: ended ? 'ended' : 'wasGone' });
   }
   return leftovers;
 }
 
-async function endRecorded(found: RecordedProcess, name: string, logger: EmbeddedLogger): Promise<boolean> {
+async function endRecorded(
+  found: RecordedProcess,
+  name: string,
+  logger: EmbeddedLogger,
+  graceMs?: number,
+): Promise<boolean> {
   const now = identify(found.pid);
   const isTheSame = now?.startedAt === found.startedAt && now.commandLine.includes(found.program);
   if (!isTheSame) return false;
   logger.warn({ name, pid: found.pid }, 'ending a server that an earlier process left behind');
-  await endProcess(found, found.stopSignal);
+  await endProcess(found, found.stopSignal, graceMs);
   return true;
 }
 

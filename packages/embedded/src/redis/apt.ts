@@ -8,7 +8,7 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { RedisBinary } from './binary.js';
 
@@ -24,6 +24,8 @@ export interface AptOptions {
   readonly folder: string;
   /** What the system has installed already, and so is not fetched. Default: dpkg's own. */
   readonly dpkgStatusFile?: string;
+  /** Where apt-get, apt-config and dpkg are looked for. Default: PATH. */
+  readonly path?: string;
 }
 
 export type AptOutcome =
@@ -37,28 +39,24 @@ export function fetchedRedis(folder: string): RedisBinary | null {
 
 /** Fetches a server and the libraries it needs and this system lacks. Never throws: Redis is optional. */
 export async function fetchRedisByApt(options: AptOptions): Promise<AptOutcome> {
-  if (!existsSync('/usr/bin/apt-get') || !existsSync('/usr/bin/dpkg')) {
-    return { kind: 'failed', why: 'apt-get and dpkg are not here' };
-  }
+  const path = options.path ?? process.env['PATH'] ?? '';
+  const absent = ['apt-get', 'apt-config', 'dpkg'].find((name) => !isOnPath(name, path));
+  if (absent) return { kind: 'failed', why: `${absent} is not here` };
+  const tools: NodeJS.ProcessEnv = { ...process.env, PATH: path, LC_ALL: 'C' };
   const draft = join(options.folder, 'draft');
   try {
     rmSync(draft, { recursive: true, force: true });
-    const apt = await privateApt(draft, options.dpkgStatusFile ?? '/var/lib/dpkg/status');
+    const apt = await privateApt(draft, options.dpkgStatusFile ?? '/var/lib/dpkg/status', tools);
     // One unreachable archive of several must not stop us; what is missing shows in the next step.
     await apt(['update']).catch(() => {});
     const missing = await firstInstallable(apt);
     await apt(['download', ...missing], join(draft, 'packages'));
     for (const file of readdirSync(join(draft, 'packages'))) {
-      await run('dpkg', ['-x', join(draft, 'packages', file), join(draft, 'root')], {
-        timeout: APT_WITHIN_MS,
-      });
+      await run('dpkg', ['-x', join(draft, 'packages', file), join(draft, 'root')], { env: tools });
     }
     const binary = binaryIn(join(draft, 'root'));
     if (binary === null) return { kind: 'failed', why: `no server in ${missing.join(', ')}` };
-    await run(binary.program, ['--version'], {
-      env: { ...process.env, ...binary.env },
-      timeout: APT_WITHIN_MS,
-    });
+    await run(binary.program, ['--version'], { env: { ...process.env, ...binary.env } });
     rmSync(join(options.folder, 'root'), { recursive: true, force: true });
     renameSync(join(draft, 'root'), join(options.folder, 'root'));
     const kept = binaryIn(join(options.folder, 'root'));
@@ -73,11 +71,11 @@ export async function fetchRedisByApt(options: AptOptions): Promise<AptOutcome> 
 type Apt = (args: readonly string[], cwd?: string) => Promise<string>;
 
 /** apt-get with the system's sources, proxies and keys, but none of its hooks and none of its folders. */
-async function privateApt(draft: string, statusFile: string): Promise<Apt> {
+async function privateApt(draft: string, statusFile: string, tools: NodeJS.ProcessEnv): Promise<Apt> {
   for (const part of ['lists/partial', 'cache/archives/partial', 'packages', 'root', 'etc']) {
     mkdirSync(join(draft, part), { recursive: true, mode: 0o700 });
   }
-  const dump = await run('apt-config', ['dump']);
+  const dump = await run('apt-config', ['dump'], { env: tools });
   const kept = dump.stdout
     .split('\n')
     .filter((line) => !/Invoke|Pre-Install-Pkgs|^Dir::Etc::(main|parts) /i.test(line));
@@ -102,7 +100,7 @@ async function privateApt(draft: string, statusFile: string): Promise<Apt> {
   return async (args, cwd = draft) => {
     const { stdout } = await run('apt-get', ['-q', '-y', ...args], {
       cwd,
-      env: { ...process.env, APT_CONFIG: file, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive' },
+      env: { ...tools, APT_CONFIG: file, DEBIAN_FRONTEND: 'noninteractive' },
       timeout: APT_WITHIN_MS,
       maxBuffer: 16 * 1024 * 1024,
     });
@@ -134,6 +132,13 @@ function binaryIn(root: string): RedisBinary | null {
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => [folder, ...foldersIn(folder)]);
   return { program, env: { LD_LIBRARY_PATH: libraries.join(':') }, from: 'apt' };
+}
+
+function isOnPath(name: string, path: string): boolean {
+  return path
+    .split(delimiter)
+    .filter(Boolean)
+    .some((folder) => existsSync(join(folder, name)));
 }
 
 function foldersIn(folder: string): readonly string[] {

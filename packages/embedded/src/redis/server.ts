@@ -31,6 +31,8 @@ export interface RedisOptions {
   readonly path?: string;
   /** false: never ask the distribution's archive. Default true. */
   readonly mayFetch?: boolean;
+  /** Where a fetched server is kept. Default: the data folder. */
+  readonly fetchFolder?: string;
   /** Databases (`SELECT n`); Redis' own default is 16. */
   readonly databases?: number;
 }
@@ -91,7 +93,7 @@ async function findRedis(
   data: DataFolder,
   logger: EmbeddedLogger,
 ): Promise<RedisBinary | string> {
-  const folder = join(data.redis, 'fetched');
+  const folder = options.fetchFolder ?? join(data.redis, 'fetched');
   const found = redisOnPath(options.path) ?? fetchedRedis(folder);
   if (found) return found;
   const missing = 'There is no redis-server or valkey-server on the PATH';

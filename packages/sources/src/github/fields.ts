@@ -8,7 +8,7 @@ import { z } from 'zod';
 export type Payload = Readonly<Record<string, unknown>>;
 
 /** The value if it has the shape, else null. */
-export function shaped<T>(schema: z.ZodType<T>, value: unknown): T | null {
+function shaped<T>(schema: z.ZodType<T>, value: unknown): T | null {
   const read = schema.safeParse(value);
   return read.success ? read.data : null;
 }

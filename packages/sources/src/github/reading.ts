@@ -12,7 +12,7 @@ export interface Reading {
   readonly emittedAt: Date | null;
 }
 
-export interface ReadingContext {
+interface ReadingContext {
   readonly payload: Payload;
   readonly action: string | null;
   readonly repository: RepositoryRef | null;

@@ -125,10 +125,11 @@ export const commitStatus: EventRule = {
   read: ({ payload }) => {
     const context = textAt(payload, 'context');
     const branches = Array.isArray(payload['branches']) ? payload['branches'] : [];
-    const branch = branches.length === 1 ? textAt(branches[0], 'name') : null;
+    const [branch = null, ...others] = new Set(branches.map((it) => textAt(it, 'name')));
+    const isClear = context !== null && branch !== null && others.length === 0;
     return {
       ...NOTHING,
-      target: context === null || branch === null ? null : branchTarget(branch, context),
+      target: isClear ? branchTarget(branch, context) : null,
       inputVersion: commitAt(payload, 'sha'),
       emittedAt: instantAt(payload, 'updated_at'),
     };

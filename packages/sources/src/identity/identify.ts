@@ -5,13 +5,7 @@
  * the same work, and every way in (webhook, poll, scan) makes the same key. A branch name may hold slashes, so it
  * is escaped wherever more may follow: two different pieces of work never share a key. What is last stands as is.
  */
-import {
-  MAX_WORK_KEY_BYTES,
-  type ReasonCode,
-  type Signal,
-  type TargetRef,
-  type WorkIdentity,
-} from '@headgate/domain';
+import { checkWork, type ReasonCode, type Signal, type TargetRef, type WorkIdentity } from '@headgate/domain';
 import { githubEventOf } from '../github/events.js';
 import { at, textAt } from '../github/fields.js';
 import { ruleOf } from '../github/rules.js';
@@ -24,10 +18,22 @@ export type Identification =
       readonly detail: string;
     };
 
+/** What a route's own `work` templates gave for this signal; null where it has none. */
+export interface WrittenIdentity {
+  readonly key: string | null;
+  readonly version: string | null;
+}
+
+const NOT_WRITTEN: WrittenIdentity = { key: null, version: null };
+
 /** `route` is needed for manual work only, whose key names it. Pure. */
-export function identify(signal: Signal, route: { readonly id: string } | null = null): Identification {
-  const key = workKeyOf(signal, route);
-  if (key === null) {
+export function identify(
+  signal: Signal,
+  route: { readonly id: string } | null = null,
+  written: WrittenIdentity = NOT_WRITTEN,
+): Identification {
+  const workKey = givenKeyOf(signal) ?? written.key ?? inferredKeyOf(signal, route);
+  if (workKey === null) {
     return signal.repository === null
       ? unresolved('TASK_CONTRACT_INVALID', 'The signal names no repository.')
       : unresolved(
@@ -35,17 +41,22 @@ export function identify(signal: Signal, route: { readonly id: string } | null =
           'The signal names no branch, pull request or issue of this repository.',
         );
   }
-  if (Buffer.byteLength(key, 'utf8') > MAX_WORK_KEY_BYTES) {
-    return unresolved('TASK_CONTRACT_INVALID', `The work key is longer than ${MAX_WORK_KEY_BYTES} bytes.`);
+  const inputVersion = written.version ?? versionOf(signal);
+  if (inputVersion === null) {
+    return isDeletion(signal)
+      ? unresolved('TARGET_CLOSED', 'The branch or tag was deleted.')
+      : unresolved('HEAD_UNRESOLVED', 'The signal does not say at which commit its target stands.');
   }
-  const inputVersion = versionOf(signal);
-  if (inputVersion !== null) return { kind: 'work', work: { workKey: key, inputVersion } };
-  return isDeletion(signal)
-    ? unresolved('TARGET_CLOSED', 'The branch or tag was deleted.')
-    : unresolved('HEAD_UNRESOLVED', 'The signal does not say at which commit its target stands.');
+  const work = { workKey, inputVersion };
+  const check = checkWork(work);
+  return check.ok ? { kind: 'work', work } : unresolved('TASK_CONTRACT_INVALID', check.problem);
 }
 
-function workKeyOf(signal: Signal, route: { readonly id: string } | null): string | null {
+/** A person may say which work they mean, e.g. the one of a failing check. */
+const givenKeyOf = (signal: Signal): string | null =>
+  signal.trigger === 'manual' ? textAt(signal.data, 'workKey') : null;
+
+function inferredKeyOf(signal: Signal, route: { readonly id: string } | null): string | null {
   const { repository, target, trigger } = signal;
   switch (trigger) {
     case 'event':
@@ -59,8 +70,6 @@ function workKeyOf(signal: Signal, route: { readonly id: string } | null): strin
       return `${repositoryPrefix(signal)}${trigger}/${id}`;
     }
     case 'manual': {
-      const given = textAt(signal.data, 'workKey');
-      if (given !== null) return given;
       const routeId = escapeSegment(route?.id ?? textAt(signal.data, 'route') ?? '');
       const isWhole = target === null || (target.kind === 'repository' && !target.aspect);
       const suffix = isWhole ? '' : `/${targetPath(target, 'aspect')}`;

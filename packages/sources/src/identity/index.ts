@@ -1,2 +1,2 @@
-export { type Identification, identify } from './identify.js';
+export { type Identification, identify, type WrittenIdentity } from './identify.js';
 export { type IdentityRow, identityMarkdown, identityTable } from './table.js';

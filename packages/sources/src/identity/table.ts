@@ -43,7 +43,10 @@ export function identityTable(): readonly IdentityRow[] {
 /** As Markdown. */
 export function identityMarkdown(): string {
   const rows = identityTable().map((it) => `| ${it.signal} | ${it.key} | ${it.version} | ${it.order} |`);
-  return ['| signal | work key | input version | order of versions |', '|---|---|---|---|', ...rows, ''].join(
-    '\n',
-  );
+  return [
+    '| signal | work key | input version | order of versions |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
 }

@@ -2,7 +2,7 @@
  * JSON from outside, made safe to keep: bounded depth (recursive readers further in must not run out of stack),
  * no text that Postgres refuses (U+0000, unpaired surrogates), no `__proto__` key that a later merge would obey.
  */
-export const MAX_JSON_DEPTH = 100;
+const MAX_JSON_DEPTH = 100;
 
 export type BoundedJson =
   | { readonly kind: 'json'; readonly value: unknown }

@@ -18,11 +18,14 @@ const definitions = z.array(
   z.object({ name: z.string(), examples: z.array(z.record(z.string(), z.unknown())) }),
 );
 
+// The package's entry is JSON, which `import` takes only with an attribute and all at once.
+const require = createRequire(import.meta.url);
+
 let loaded: readonly z.infer<typeof definitions>[number][] | null = null;
 
 /** 1.5 MB of JSON, read when first asked for. */
 function collection() {
-  loaded ??= definitions.parse(createRequire(import.meta.url)('@octokit/webhooks-examples'));
+  loaded ??= definitions.parse(require('@octokit/webhooks-examples'));
   return loaded;
 }
 

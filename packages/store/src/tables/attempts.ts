@@ -1,7 +1,7 @@
 /** attempt: one try at running a run. Keeps the lease's history after the lease is gone (Q6). */
 import type { AttemptId, ReasonCode, RunId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
-import { json } from '../connection/rows.js';
+import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 
 export type AttemptStatus = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
@@ -26,7 +26,7 @@ const finish = statement(
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::jsonb[])
           as g(id, status, reason_code, detail, cost_usd, evidence)
     where a.id = g.id and a.status = 'running'
-   returning a.run_id as "runId"`,
+   returning a.run_id as "runId", a.finished_at as "finishedAt"`,
 );
 
 export interface AttemptEnd {
@@ -42,14 +42,14 @@ export const attempts = {
   /** One new attempt per run whose lease this transaction has just taken. */
   start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
     c.run(start, [runIds]),
-  finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId }[]> =>
+  finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId; finishedAt: Date }[]> =>
     rows.length === 0
       ? Promise.resolve([])
       : c.run(finish, [
           rows.map((row) => row.attemptId),
           rows.map((row) => row.status),
           rows.map((row) => row.reasonCode),
-          rows.map((row) => row.detail),
+          rows.map((row) => plainText(row.detail)),
           rows.map((row) => row.costUsd),
           rows.map((row) => json(row.evidence)),
         ]),

@@ -20,9 +20,11 @@ export interface TaskRow {
   readonly publication: number;
   readonly latestVersion: string | null;
   readonly latestSourceAt: Date | null;
+  readonly latestParents: readonly string[];
   readonly nextVersion: string | null;
   readonly nextReceiptId: ReceiptId | null;
   readonly nextSourceAt: Date | null;
+  readonly nextParents: readonly string[];
   readonly cancelledAt: Date | null;
 }
 
@@ -37,8 +39,8 @@ export interface TaskVersionRow {
 }
 
 const taskColumns = `t.id, t.tenant_id as "tenantId", t.work_key as "workKey", t.generation, t.publication,
-  t.latest_version as "latestVersion", t.latest_source_at as "latestSourceAt", t.next_version as "nextVersion",
-  t.next_receipt_id as "nextReceiptId", t.next_source_at as "nextSourceAt", t.cancelled_at as "cancelledAt"`;
+  t.latest_version as "latestVersion", t.latest_source_at as "latestSourceAt", t.latest_parents as "latestParents", t.next_version as "nextVersion",
+  t.next_receipt_id as "nextReceiptId", t.next_source_at as "nextSourceAt", t.next_parents as "nextParents", t.cancelled_at as "cancelledAt"`;
 
 // Always in (tenant, key hash) order, old tasks and new ones alike: two orders in one batch deadlock (SQL rule 8).
 const make = statement(
@@ -79,8 +81,8 @@ const known = statement(
 );
 const setLatest = statement(
   'task.set_latest',
-  `update headgate.task t set latest_version = g.version, latest_source_at = g.source_at
-     from unnest($1::uuid[], $2::text[], $3::timestamptz[]) as g(id, version, source_at) where t.id = g.id`,
+  `update headgate.task t set latest_version = g.version, latest_source_at = g.source_at, latest_parents = g.parents::text[]
+     from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::text[]) as g(id, version, source_at, parents) where t.id = g.id`,
 );
 const setGeneration = statement(
   'task.set_generation',
@@ -92,14 +94,16 @@ const setGeneration = statement(
 );
 const setLatch = statement(
   'task.set_latch',
-  `update headgate.task t set next_version = g.version, next_receipt_id = g.receipt_id, next_source_at = g.source_at
-     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[]) as g(id, version, receipt_id, source_at)
+  `update headgate.task t set next_version = g.version, next_receipt_id = g.receipt_id, next_source_at = g.source_at,
+          next_parents = g.parents::text[]
+     from unnest($1::uuid[], $2::text[], $3::uuid[], $4::timestamptz[], $5::text[])
+          as g(id, version, receipt_id, source_at, parents)
     where t.id = g.id`,
 );
 const cancel = statement(
   'task.cancel',
   `update headgate.task set cancelled_at = coalesce(cancelled_at, clock_timestamp()), cancelled_by = coalesce(cancelled_by, $2),
-          next_version = null, next_receipt_id = null, next_source_at = null
+          next_version = null, next_receipt_id = null, next_source_at = null, next_parents = '{}'
     where id = $1`,
 );
 const closeVersions = statement(
@@ -153,7 +157,12 @@ export const tasks = {
   lockById: (c: Connection, ids: readonly TaskId[]): Promise<TaskRow[]> => c.run<TaskRow>(lockById, [ids]),
   setLatest: (
     c: Connection,
-    rows: readonly { taskId: TaskId; inputVersion: string; sourceAt: Date | null }[],
+    rows: readonly {
+      taskId: TaskId;
+      inputVersion: string;
+      sourceAt: Date | null;
+      parentVersions: readonly string[];
+    }[],
   ): Promise<number> =>
     rows.length === 0
       ? Promise.resolve(0)
@@ -161,6 +170,7 @@ export const tasks = {
           rows.map((r) => r.taskId),
           rows.map((r) => r.inputVersion),
           rows.map((r) => r.sourceAt),
+          rows.map((r) => arrayLiteral(r.parentVersions)),
         ]),
   setGeneration: (
     c: Connection,
@@ -182,6 +192,7 @@ export const tasks = {
           rows.map((r) => r.latch?.inputVersion ?? null),
           rows.map((r) => r.latch?.receiptId ?? null),
           rows.map((r) => r.latch?.sourceAt ?? null),
+          rows.map((r) => arrayLiteral(r.latch?.parentVersions ?? [])),
         ]),
   /** Also clears the latch. Its caller holds the task's lock. */
   cancel: (c: Connection, taskId: TaskId, actor: string): Promise<number> => c.count(cancel, [taskId, actor]),

@@ -10,7 +10,8 @@
  *  - rivals for an exclusive key: `on conflict do nothing`; the loser's item goes back to ready with
  *    CONCURRENCY_KEY_BUSY, uncharged.
  * Crash before COMMIT: the item is dispatched still; it is hinted again after 5 s and taken back after 30 s.
- * Crash after COMMIT: the lease expires and the reaper takes it. Execution is outside any transaction.
+ * COMMIT without an answer: read back by lease id, which the caller made. Crash after COMMIT: the lease expires and
+ * the reaper takes it. Execution is outside any transaction.
  */
 import type {
   AttemptId,
@@ -23,10 +24,11 @@ import type {
   TaskId,
   WorkerId,
 } from '@headgate/domain';
-import { record } from '@headgate/telemetry';
+import { HISTORY_OPS, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
+import { tell } from '../history.js';
 import { locks } from '../locks.js';
 import { attempts } from '../tables/attempts.js';
 import { type HeldLease, leases } from '../tables/leases.js';
@@ -70,6 +72,9 @@ export interface ClaimedRun {
   readonly attemptId: AttemptId;
   readonly leaseId: LeaseId;
   readonly fencingToken: string;
+  /** Database time, for the record; a worker judges its lease by its own monotonic clock. */
+  readonly acquiredAt: Date;
+  readonly expiresAt: Date;
   readonly failures: RetryCounters;
   readonly sealed: boolean;
   readonly branch: string | null;
@@ -142,25 +147,20 @@ export function maxLeaseMs(spec: RunSpec): number {
 
 export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
-  record({ type: 'invoke', op: 'claim', key: request.workerId, result: request.hinted.map((h) => h.runId) });
+  const key = request.workerId;
+  const op = HISTORY_OPS.claim;
+  record({ type: 'invoke', op, key, result: { limit: request.limit } });
   try {
-    const result = await pool.transaction((c) => claimOnce(c, request));
-    if (result.kind === 'claimed') {
-      for (const run of result.runs) {
-        record({
-          type: 'ok',
-          op: 'claim',
-          tenant: run.tenantId,
-          run: run.runId,
-          fencingToken: run.fencingToken,
-          leaseId: run.leaseId,
-          key: request.workerId,
-        });
-      }
+    const result = await pool.transaction((c) => claimOnce(c, request), {
+      readBack: (c) => readBack(c, request),
+    });
+    for (const run of result.kind === 'claimed' ? result.runs : []) {
+      const { acquiredAt, expiresAt } = run;
+      tell.took(op, { ...run, key }, { acquiredAt, expiresAt });
     }
     return result;
   } catch (fault) {
-    record({ type: 'info', op: 'claim', key: request.workerId, result: String(fault) });
+    record({ type: 'info', op, key, result: { fault: String(fault) } });
     throw fault;
   }
 }
@@ -205,11 +205,33 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
         to: 'CLAIMED',
         reasonCode: null,
         actor: `worker:${request.workerId}`,
-        data: { attemptId: lease.attemptId, leaseId: lease.leaseId, fencingToken: lease.fencingToken },
+        fence: lease,
+        data: { attemptId: lease.attemptId },
       })),
     ),
   ]);
   return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, rows, numbers)), busy };
+}
+
+const taken = statement(
+  'claim.read_back',
+  `select l.run_id as "runId", l.attempt_id as "attemptId", l.lease_id as "leaseId",
+          l.fencing_token::text as "fencingToken", l.acquired_at as "acquiredAt", l.expires_at as "expiresAt", a.number
+     from headgate.lease l join headgate.attempt a on a.id = l.attempt_id
+     join unnest($1::uuid[], $2::uuid[]) as mine(run_id, lease_id)
+       on mine.run_id = l.run_id and mine.lease_id = l.lease_id`,
+);
+
+/** The leases that a claim left whose COMMIT had no answer; null = none, so it may be tried again. */
+async function readBack(c: Connection, request: ClaimRequest): Promise<ClaimResult | null> {
+  const held = await c.run<HeldLease & { number: number }>(taken, [
+    request.hinted.map((hint) => hint.runId),
+    request.hinted.map((hint) => hint.leaseId),
+  ]);
+  if (held.length === 0) return null;
+  const rows = await c.run<Reread>(reread, [held.map((lease) => lease.runId)]);
+  const byId = new Map(rows.map((row) => [row.runId, row]));
+  return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, byId, held)), busy: [] };
 }
 
 function claimed(
@@ -236,6 +258,8 @@ function claimed(
       attemptId: lease.attemptId,
       leaseId: lease.leaseId,
       fencingToken: lease.fencingToken,
+      acquiredAt: lease.acquiredAt,
+      expiresAt: lease.expiresAt,
       failures: { application, infrastructure, leaseLost, rateLimit },
     },
   ];

@@ -4,7 +4,12 @@
  */
 import type { Meter } from '@opentelemetry/api';
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
-import { MeterProvider } from '@opentelemetry/sdk-metrics';
+import {
+  DataPointType,
+  MeterProvider,
+  type MetricData,
+  type ResourceMetrics,
+} from '@opentelemetry/sdk-metrics';
 import { METRICS, type MetricId } from './catalogue.js';
 import { type LabelValues, labelGuard } from './label-guard.js';
 import type { LabelSpec, MetricSpec } from './spec.js';
@@ -66,7 +71,10 @@ function makeHistogram(meter: Meter, spec: MetricSpec): HistogramHandle<MetricSp
   return { record: (value, labels?: LabelValues) => instrument.record(value, guard(labels)) };
 }
 
-function makeGauge(meter: Meter, spec: MetricSpec): GaugeHandle<MetricSpec> {
+/** By gauge name, the label sets seen by the scrape under way. */
+type SeenLabels = Map<string, Set<string>>;
+
+function makeGauge(meter: Meter, spec: MetricSpec, seen: SeenLabels): GaugeHandle<MetricSpec> {
   const guard = labelGuard(spec.labels);
   const instrument = meter.createObservableGauge(spec.name, {
     unit: spec.unit,
@@ -78,8 +86,14 @@ function makeGauge(meter: Meter, spec: MetricSpec): GaugeHandle<MetricSpec> {
         observe(value: number, labels?: LabelValues): void;
       }): Promise<void> => {
         const observed: number | readonly Observation<MetricSpec>[] = await read();
-        if (typeof observed === 'number') result.observe(observed);
-        else for (const { value, labels } of observed) result.observe(value, guard(labels));
+        const all = typeof observed === 'number' ? [{ value: observed, labels: {} }] : observed;
+        const seenNow = seen.get(spec.name) ?? new Set();
+        seen.set(spec.name, seenNow);
+        for (const { value, labels } of all) {
+          const guarded = guard(labels);
+          seenNow.add(JSON.stringify(guarded));
+          result.observe(value, guarded);
+        }
       };
       instrument.addCallback(callback);
       return () => instrument.removeCallback(callback);
@@ -90,6 +104,7 @@ function makeGauge(meter: Meter, spec: MetricSpec): GaugeHandle<MetricSpec> {
 function makeHandle(
   meter: Meter,
   spec: MetricSpec,
+  seen: SeenLabels,
 ): CounterHandle<MetricSpec> | HistogramHandle<MetricSpec> | GaugeHandle<MetricSpec> {
   switch (spec.kind) {
     case 'counter':
@@ -97,8 +112,29 @@ function makeHandle(
     case 'histogram':
       return makeHistogram(meter, spec);
     case 'gauge':
-      return makeGauge(meter, spec);
+      return makeGauge(meter, spec, seen);
   }
+}
+
+export interface MetricRegistry {
+  readonly metrics: Metrics;
+  metricsText(): Promise<string>;
+}
+
+/** The SDK repeats a gauge's label sets for ever; a queue that is gone must not keep its last depth. */
+function withoutStaleGauges(collected: ResourceMetrics, seen: SeenLabels): ResourceMetrics {
+  const fresh = (metric: MetricData): MetricData => {
+    if (metric.dataPointType !== DataPointType.GAUGE) return metric;
+    const seenNow = seen.get(metric.descriptor.name);
+    const isFresh = (point: { attributes: object }) =>
+      seenNow?.has(JSON.stringify(point.attributes)) === true;
+    return { ...metric, dataPoints: metric.dataPoints.filter(isFresh) };
+  };
+  const scopeMetrics = collected.scopeMetrics.map((scope) => ({
+    ...scope,
+    metrics: scope.metrics.map(fresh),
+  }));
+  return { ...collected, scopeMetrics };
 }
 
 export interface MetricRegistry {
@@ -111,15 +147,24 @@ export function createMetricRegistry(): MetricRegistry {
   const reader = new PrometheusExporter({ preventServerStart: true });
   const provider = new MeterProvider({ readers: [reader] });
   const meter = provider.getMeter('headgate');
-  const entries = Object.entries(METRICS).map(([id, spec]) => [id, makeHandle(meter, spec)]);
+  const seen: SeenLabels = new Map();
+  const entries = Object.entries(METRICS).map(([id, spec]) => [id, makeHandle(meter, spec, seen)]);
   // No scope and target lines: the names are unique, and the scraper knows its target.
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true);
+  const scrape = async (): Promise<string> => {
+    seen.clear();
+    // Gauges that failed or were too slow are left out of this scrape; the others stand.
+    const { resourceMetrics } = await reader.collect({ timeoutMillis: COLLECT_TIMEOUT_MS });
+    return serializer.serialize(withoutStaleGauges(resourceMetrics, seen));
+  };
+  // One scrape at a time: `seen` belongs to the one under way.
+  let last: Promise<unknown> = Promise.resolve();
   return {
     metrics: Object.fromEntries(entries) as Metrics,
-    metricsText: async () => {
-      // Gauges that failed or were too slow are left out of this scrape; the others stand.
-      const { resourceMetrics } = await reader.collect({ timeoutMillis: COLLECT_TIMEOUT_MS });
-      return serializer.serialize(resourceMetrics);
+    metricsText: () => {
+      const next = last.then(scrape, scrape);
+      last = next;
+      return next;
     },
   };
 }

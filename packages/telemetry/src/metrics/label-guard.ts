@@ -34,8 +34,9 @@ export function labelGuard(specs: LabelSpecs): (labels: LabelValues | undefined)
 
 /** The most label sets a metric can ever hold, `other` included. */
 export function largestLabelSets(specs: LabelSpecs): number {
-  return Object.values(specs).reduce(
-    (product, spec) => product * (('atMost' in spec ? spec.atMost : spec.length) + 1),
-    1,
-  );
+  const values = Object.values(specs).map((spec) => {
+    if ('atMost' in spec) return spec.atMost + 1;
+    return spec.length + (spec.includes(OTHER) ? 0 : 1);
+  });
+  return values.reduce((product, count) => product * count, 1);
 }

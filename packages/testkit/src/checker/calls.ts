@@ -2,7 +2,7 @@
  * Turns the flat history into calls: an invoke with its answer. A call without an answer, or answered `info`,
  * may or may not have taken effect; every check must accept both readings.
  */
-import type { RecordedEntry } from '@headgate/telemetry';
+import { HISTORY_OPS, type RecordedEntry } from '@headgate/telemetry';
 
 export interface Call {
   readonly op: string;
@@ -55,23 +55,67 @@ function toCall(invoke: RecordedEntry | null, answer: RecordedEntry | null): Cal
   };
 }
 
+const identityOf = (entry: RecordedEntry): string =>
+  JSON.stringify([entry.proc, entry.op, entry.run ?? null, entry.leaseId ?? null, entry.key ?? null]);
+/** The invoke of a whole batch names no run: many answers may belong to it. */
+const batchIdentityOf = (entry: RecordedEntry): string =>
+  JSON.stringify([entry.proc, entry.op, null, null, entry.key ?? null]);
+
+const inOrderOfWriting = (history: readonly RecordedEntry[]): readonly RecordedEntry[] =>
+  [...history].sort((a, b) => (a.proc < b.proc ? -1 : a.proc > b.proc ? 1 : a.seq - b.seq));
+
 /** All calls, in the order of their answers' (or invokes') monotonic times. */
 export function pairCalls(history: readonly RecordedEntry[]): readonly Call[] {
-  const ordered = [...history].sort((a, b) => (a.proc < b.proc ? -1 : a.proc > b.proc ? 1 : a.seq - b.seq));
   const open = new Map<string, RecordedEntry[]>();
+  const servedBatches = new Set<RecordedEntry>();
   const calls: (Call | null)[] = [];
-  for (const entry of ordered) {
-    const identity = JSON.stringify([entry.proc, entry.op, entry.run, entry.leaseId, entry.key]);
+  for (const entry of inOrderOfWriting(history)) {
+    const waiting = open.get(identityOf(entry));
     if (entry.type === 'invoke') {
-      const waiting = open.get(identity);
-      if (waiting === undefined) open.set(identity, [entry]);
+      if (waiting === undefined) open.set(identityOf(entry), [entry]);
       else waiting.push(entry);
-    } else calls.push(toCall(open.get(identity)?.shift() ?? null, entry));
+      continue;
+    }
+    const own = waiting?.shift() ?? null;
+    const batch = own === null ? (open.get(batchIdentityOf(entry))?.at(-1) ?? null) : null;
+    if (batch !== null) servedBatches.add(batch);
+    calls.push(toCall(own ?? batch, entry));
   }
-  for (const left of open.values()) for (const invoke of left) calls.push(toCall(invoke, null));
+  for (const left of open.values()) {
+    for (const invoke of left) if (!servedBatches.has(invoke)) calls.push(toCall(invoke, null));
+  }
   return calls
     .filter((call) => call !== null)
     .sort((a, b) => compareNs(a.endNs ?? a.startNs, b.endNs ?? b.startNs));
+}
+
+export interface ClaimBatch {
+  readonly invoke: RecordedEntry;
+  /** The most rows it may take. */
+  readonly limit: number;
+  readonly rows: number;
+}
+
+/** Each claim statement with the rows it took. */
+export function claimBatches(history: readonly RecordedEntry[]): readonly ClaimBatch[] {
+  const batches: { invoke: RecordedEntry; limit: number; rows: number }[] = [];
+  const latest = new Map<string, { invoke: RecordedEntry; limit: number; rows: number }>();
+  for (const entry of inOrderOfWriting(history)) {
+    if (entry.op !== HISTORY_OPS.claim) continue;
+    if (entry.type === 'invoke') {
+      const asked = entry.result;
+      const named = isRecord(asked) && typeof asked['limit'] === 'number' ? asked['limit'] : null;
+      const limit = named ?? (Array.isArray(asked) ? asked.length : null);
+      if (limit === null) continue;
+      const batch = { invoke: entry, limit, rows: 0 };
+      batches.push(batch);
+      latest.set(batchIdentityOf(entry), batch);
+    } else if (entry.type === 'ok') {
+      const batch = latest.get(batchIdentityOf(entry));
+      if (batch !== undefined) batch.rows += 1;
+    }
+  }
+  return batches;
 }
 
 export const compareNs = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -88,9 +132,4 @@ export function instantMs(call: Call, field: string): number | null {
 export function resultText(call: Call, field: string): string | null {
   const value = call.result[field];
   return typeof value === 'string' || typeof value === 'number' ? String(value) : null;
-}
-
-export function resultNumber(call: Call, field: string): number | null {
-  const value = call.result[field];
-  return typeof value === 'number' ? value : null;
 }

@@ -23,6 +23,14 @@ export interface RunChain {
 const isTransition = (event: RunEventRow): event is Transition =>
   event.to !== null && event.from !== event.to;
 
+/** A birth may leave two events in one transaction (admitted, queued): they are one step. */
+function withoutBirthTwins(transitions: readonly Transition[]): readonly Transition[] {
+  const birth = transitions.find((step) => step.from === null);
+  return transitions.filter(
+    (step) => step === birth || step.from !== null || step.xid !== birth?.xid || step.to !== birth.to,
+  );
+}
+
 function firstBreak(transitions: readonly Transition[]): Transition | null {
   let status: RunStatus | null = null;
   for (const step of transitions) {
@@ -58,7 +66,7 @@ function unbroken(groups: readonly (readonly Transition[])[]): readonly Transiti
 }
 
 export function chainOfRun(events: readonly RunEventRow[], order: 'commit' | 'xid'): RunChain {
-  const transitions = events.filter(isTransition);
+  const transitions = withoutBirthTwins(events.filter(isTransition));
   const brokenAt = firstBreak(transitions);
   if (brokenAt === null || order === 'commit') return { transitions, brokenAt };
   const groups = [...groupBy(transitions, (event) => event.xid).values()];

@@ -19,6 +19,14 @@ const visibleByEffect = (facts: Facts): Map<string, ProviderCall[]> =>
 /** Whether a call may have reached the provider without its answer reaching us. */
 const isAmbiguous = (call: Call): boolean => call.outcome === 'unknown';
 
+/** Accepted, and known to be before the call began. */
+const isBefore = (write: Call, call: Call): boolean =>
+  write.outcome === 'ok' && write.endNs !== null && write.endNs <= call.startNs;
+
+/** A read that told something: reads change nothing, so `info` is as good as ok. */
+const readSomething = (read: Call): boolean =>
+  read.outcome !== 'fail' && read.endNs !== null && read.result['kind'] !== 'unreadable';
+
 /** INV-EF1: at most one success per operation key in the provider's log, by content. */
 export function effectsHappenOnce(facts: Facts): Examined {
   const found = new Collector('effects', 'ambiguousCalls');
@@ -37,18 +45,25 @@ export function callsFollowIntents(facts: Facts): Examined {
   for (const list of intents.values()) {
     found.saw('refusedIntents', list.filter((intent) => intent.outcome === 'fail').length);
   }
+  const attempts = groupBy(facts.callsOf(HISTORY_OPS.attempt), (attempt) => attempt.key);
+  for (const list of attempts.values()) {
+    found.saw('refusedIntents', list.filter((attempt) => attempt.outcome === 'fail').length);
+  }
   const calls = groupBy(facts.callsOf(HISTORY_OPS.effectCall), (call) => call.key);
   for (const [key, list] of calls) {
     for (const call of list) {
       found.saw('calls');
       const covered = (intents.get(key) ?? []).some(
-        (intent) =>
-          intent.outcome === 'ok' &&
-          intent.leaseId === call.leaseId &&
-          intent.endNs !== null &&
-          intent.endNs <= call.startNs,
+        (intent) => isBefore(intent, call) && intent.leaseId === call.leaseId,
       );
       if (!covered) found.violated('A call has no committed intent of its claim before it.', call);
+      const fenced = attempts.get(key);
+      if (
+        fenced !== undefined &&
+        !fenced.some((attempt) => isBefore(attempt, call) && attempt.leaseId === call.leaseId)
+      ) {
+        found.violated('A call was made although its fence was not valid just before.', call, ...fenced);
+      }
     }
   }
   const known = new Set(facts.input.operations.map((operation) => operation.key));
@@ -72,15 +87,15 @@ export function callsFollowIntents(facts: Facts): Examined {
 export function doneMeansEvidence(facts: Facts): Examined {
   const found = new Collector('confirmed', 'ambiguousCalls', 'readsBeforeRetry');
   const visible = visibleByEffect(facts);
-  const reads = groupBy(facts.callsOf(HISTORY_OPS.effectLookup), (read) =>
-    read.outcome === 'ok' ? read.key : null,
+  const reads = groupBy(facts.callsOf(HISTORY_OPS.effectRead), (read) =>
+    readSomething(read) ? read.key : null,
   );
   const { nowAtMs } = facts.input;
   const boundMs = facts.settings.ambiguousBoundMs + facts.settings.slackMs;
   for (const operation of facts.input.operations) {
     if (operation.state === 'confirmed') {
       found.saw('confirmed');
-      const readThere = (reads.get(operation.key) ?? []).some((read) => read.result['found'] === true);
+      const readThere = (reads.get(operation.key) ?? []).some((read) => read.result['kind'] === 'ours');
       if (!visible.has(operation.key) && !readThere) {
         found.violated('An operation is confirmed and the provider knows nothing of it.', operation);
       }

@@ -87,19 +87,24 @@ export function gatherFacts(input: CheckerInput, settings: CheckerSettings): Fac
 
 /**
  * The latest expiry that surely stood in the database before `beforeMs`: from the claim, the renewals and
- * graces that were answered ok. Null when nobody recorded any.
+ * graces that were answered ok. A claim that recorded no instants is taken from its attempt and the TTL.
  */
-export function knownExpiryMs(lease: LeaseLife, beforeMs: number): number | null {
-  const dated: { atMs: number; expiresAtMs: number }[] = [];
-  const note = (call: Call | null, atField: string): void => {
-    if (call === null || call.outcome !== 'ok') return;
+export function knownExpiryMs(facts: Facts, lease: LeaseLife, beforeMs: number): number | null {
+  const { startedAtMs } = lease.attempt;
+  const dated = [{ atMs: startedAtMs, expiresAtMs: startedAtMs + facts.settings.ttlMs }];
+  let undated = false;
+  const note = (call: Call, atField: string): void => {
+    if (call.outcome !== 'ok') return;
     const expiresAtMs = instantMs(call, 'expiresAt');
     const atMs = instantMs(call, atField);
-    if (expiresAtMs !== null && atMs !== null && atMs < beforeMs) dated.push({ atMs, expiresAtMs });
+    if (expiresAtMs === null || atMs === null) undated ||= call.op === HISTORY_OPS.renew;
+    else if (atMs < beforeMs) dated.push({ atMs, expiresAtMs });
   };
-  note(lease.claim, 'acquiredAt');
+  if (lease.claim !== null) note(lease.claim, 'acquiredAt');
   for (const renewal of lease.renewals) note(renewal, 'renewedAt');
   for (const grace of lease.graces) note(grace, 'reapedAt');
+  // A renewal without its instants moved the expiry to where nobody wrote down: better to know nothing.
+  if (undated) return null;
   dated.sort((a, b) => a.atMs - b.atMs);
   return dated.at(-1)?.expiresAtMs ?? null;
 }

@@ -1,7 +1,7 @@
 /** INV-LE5 to INV-LE8: how long a lease is trusted, how soon it is reaped, how many there may be. */
 import { isCancelling, isLeased } from '@headgate/domain';
 import { HISTORY_OPS } from '@headgate/telemetry';
-import { instantMs, resultNumber } from './calls.js';
+import { claimBatches, instantMs } from './calls.js';
 import { Collector, groupBy } from './collect.js';
 import { type Facts, knownExpiryMs, type LeaseLife } from './facts.js';
 import type { Examined } from './model.js';
@@ -64,7 +64,7 @@ export function expiredLeasesAreTaken(facts: Facts): Examined {
     const toldMs = lease.reap === null ? null : instantMs(lease.reap, 'expiredAt');
     // A renewal nobody heard the answer of may have moved the expiry by one TTL.
     const unheard = lease.renewals.some((renewal) => renewal.outcome === 'unknown') ? ttlMs : 0;
-    const knownMs = knownExpiryMs(lease, endedAtMs);
+    const knownMs = knownExpiryMs(facts, lease, endedAtMs);
     const expiryMs = toldMs ?? (knownMs === null ? null : knownMs + unheard);
     if (expiryMs === null) continue;
     found.saw('expiries');
@@ -88,7 +88,7 @@ export function expiredLeasesAreTaken(facts: Facts): Examined {
 function slotEndMs(facts: Facts, lease: LeaseLife): number {
   const endedAtMs = lease.attempt.finishedAtMs ?? facts.input.nowAtMs;
   if (lease.attempt.status !== 'lost') return endedAtMs;
-  return Math.min(endedAtMs, knownExpiryMs(lease, endedAtMs) ?? endedAtMs);
+  return Math.min(endedAtMs, knownExpiryMs(facts, lease, endedAtMs) ?? endedAtMs);
 }
 
 /** The most intervals that hold at once; an end at an instant comes before a start at it. */
@@ -110,13 +110,9 @@ function peak(intervals: readonly { readonly fromMs: number; readonly toMs: numb
 /** INV-LE7: rows per claim <= limit, in flight <= slots. */
 export function claimsStayInBounds(facts: Facts): Examined {
   const found = new Collector('fullWorkers', 'claimBatches');
-  for (const batch of facts.callsOf(HISTORY_OPS.claimBatch)) {
-    if (batch.outcome !== 'ok') continue;
-    const rows = resultNumber(batch, 'rows');
-    const limit = resultNumber(batch, 'limit');
-    if (rows === null || limit === null) continue;
-    found.saw('claimBatches');
-    if (rows > limit) found.violated('A claim took more rows than its limit.', batch);
+  for (const batch of claimBatches(facts.input.history)) {
+    if (batch.rows > 0) found.saw('claimBatches');
+    if (batch.rows > batch.limit) found.violated('A claim took more rows than its limit.', batch);
   }
   const byWorker = groupBy(facts.leases, (lease) => lease.attempt.workerId);
   for (const worker of facts.input.workers) {

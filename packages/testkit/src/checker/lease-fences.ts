@@ -48,10 +48,11 @@ export function claimsFollowAnEnd(facts: Facts): Examined {
     }
     if (attempt.status !== 'lost' || endedAtMs === null) continue;
     const reapedAtMs = (lease.reap === null ? null : instantMs(lease.reap, 'reapedAt')) ?? endedAtMs;
-    const expiryMs = knownExpiryMs(lease, reapedAtMs);
+    const expiryMs = knownExpiryMs(facts, lease, reapedAtMs);
     if (expiryMs === null) continue;
     if (next !== null) found.saw('takeoversAfterExpiry');
-    if (reapedAtMs < expiryMs) {
+    // The instants are read by different statements of one transaction each.
+    if (reapedAtMs + facts.settings.clockToleranceMs < expiryMs) {
       found.violated('A lease was taken before it expired.', attempt, { reapedAtMs, expiryMs }, lease.reap);
     }
   }
@@ -59,7 +60,12 @@ export function claimsFollowAnEnd(facts: Facts): Examined {
 }
 
 const holdsLease = (status: RunStatus): boolean => isLeased(status) || isCancelling(status);
-const FENCED_WRITES = [HISTORY_OPS.stage, HISTORY_OPS.finish, HISTORY_OPS.intend] as const;
+const FENCED_WRITES = [
+  HISTORY_OPS.stage,
+  HISTORY_OPS.finish,
+  HISTORY_OPS.intend,
+  HISTORY_OPS.attempt,
+] as const;
 
 /** True when the lease had surely ended before a write that began then. */
 function endedBefore(lease: LeaseLife, committedAtMs: number | null, startNs: bigint): boolean {
@@ -95,7 +101,7 @@ export function writesCarryTheCurrentLease(facts: Facts): Examined {
     let ending: { leaseId: string | null; xid: string } | null = null;
     for (const step of chain.transitions) {
       if (step.to === 'CLAIMED') {
-        if (step.leaseId === null) found.violated('A claim event carries no lease.', step);
+        if (step.leaseId === null) found.violated('A claim event names no lease.', step);
         current = step.leaseId;
       } else if (step.leaseId !== null && step.leaseId !== current) {
         const sameTransaction = ending?.leaseId === step.leaseId && ending.xid === step.xid;
@@ -121,7 +127,7 @@ export function renewalsAreInTime(facts: Facts): Examined {
       if (renewal.outcome !== 'ok') continue;
       const renewedAtMs = instantMs(renewal, 'renewedAt');
       if (renewedAtMs === null) continue;
-      const replacedMs = instantMs(renewal, 'previousExpiresAt') ?? knownExpiryMs(lease, renewedAtMs);
+      const replacedMs = instantMs(renewal, 'previousExpiresAt') ?? knownExpiryMs(facts, lease, renewedAtMs);
       if (replacedMs === null) continue;
       found.saw('renewals');
       if (renewedAtMs >= replacedMs) {

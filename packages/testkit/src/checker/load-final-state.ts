@@ -23,8 +23,8 @@ import type {
 const ms = (column: string): string => `(extract(epoch from ${column}) * 1000)::float8`;
 
 /**
- * A run excludes others of its task unless its route allows several versions at once, and others of its
- * concurrency key where the limit is 1: both as the route stood in the run's policy version.
+ * A run excludes others of its task unless it allows several versions at once, and others of its concurrency
+ * key where the limit was 1 in the run's policy version.
  */
 const RUNS = `
   select r.id, r.task_id as "taskId", r.receipt_id as "receiptId", r.generation,
@@ -33,7 +33,7 @@ const RUNS = `
          ${ms('r.created_at')} as "createdAtMs", ${ms('r.started_at')} as "startedAtMs",
          ${ms('r.finished_at')} as "finishedAtMs", ${ms('r.cancel_requested_at')} as "cancelRequestedAtMs",
          array_remove(array[
-           case when route.value ->> 'onNewVersion' is distinct from 'allow'
+           case when r.spec ->> 'onNewVersion' is distinct from 'allow'
                 then 'task ' || r.task_id end,
            case when (route.value #>> '{concurrency,limit}')::integer = 1 and r.concurrency_key is not null
                 then 'key ' || r.tenant_id || ' ' || r.concurrency_key end], null) as "exclusiveKeys"
@@ -63,8 +63,9 @@ const QUEUE_ITEMS = `
 
 const runEvents = (order: string): string => `
   select id, xid::text as xid, run_id as "runId", ${ms('at')} as "atMs", type, from_status as "from",
-         to_status as "to", reason_code as "reasonCode", fencing_token::text as "fencingToken",
-         lease_id as "leaseId"
+         to_status as "to", reason_code as "reasonCode", attempt_no as "attemptNo",
+         coalesce(fencing_token::text, data ->> 'fencingToken') as "fencingToken",
+         coalesce(lease_id::text, data ->> 'leaseId') as "leaseId"
     from headgate.run_event order by ${order}`;
 
 const RECEIPTS = `

@@ -91,6 +91,7 @@ export interface RunEventRow {
   readonly from: RunStatus | null;
   readonly to: RunStatus | null;
   readonly reasonCode: string | null;
+  readonly attemptNo: number | null;
   readonly fencingToken: string | null;
   readonly leaseId: string | null;
 }

@@ -95,8 +95,12 @@ export function oneExpiryOneAttempt(facts: Facts): Examined {
   for (const run of facts.input.runs) {
     const lost = (facts.chains.get(run.id)?.transitions ?? []).filter((step) => step.to === 'STALE_LEASE');
     found.saw('expiries', lost.length);
-    for (const [leaseId, steps] of groupBy(lost, (step) => step.leaseId)) {
-      if (steps.length > 1) found.violated('One lease expired more than once.', leaseId, ...steps);
+    for (const steps of groupBy(lost, (step) => step.attemptNo?.toString() ?? null).values()) {
+      if (steps.length > 1) found.violated('One attempt lost its lease more than once.', ...steps);
+    }
+    const charged = (facts.attemptsByRun.get(run.id) ?? []).filter((attempt) => attempt.status === 'lost');
+    if (charged.length < lost.length) {
+      found.violated('A lease was lost without an attempt being used up.', run, lost, charged);
     }
     if (run.failuresLeaseLost > lost.length) {
       found.violated('More attempts were charged to lost leases than leases were lost.', run, lost);

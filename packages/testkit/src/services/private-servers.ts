@@ -7,6 +7,7 @@ import {
 } from '@headgate/embedded';
 import { atEnd } from './at-end.js';
 import { prepareDatabase, type RoleUrls } from './prepare-template.js';
+import { TEST_REDIS_FOLDER } from './redis-for-tests.js';
 import { removeDataFolder, temporaryDataFolder } from './temporary-folder.js';
 
 /** A Postgres that one test may kill. Ended and erased at its end. */
@@ -30,7 +31,7 @@ export async function privatePostgres(
 export async function privateRedis(): Promise<RedisServer> {
   const dataDir = temporaryDataFolder();
   atEnd(() => removeDataFolder(dataDir));
-  const server = await startRedis({ dataDir, url: null });
+  const server = await startRedis({ dataDir, url: null, fetchFolder: TEST_REDIS_FOLDER });
   if (server.unavailable !== undefined) throw new Error(`this test needs Redis: ${server.unavailable}`);
   atEnd(() => server.stop());
   return server;

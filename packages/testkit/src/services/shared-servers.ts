@@ -17,6 +17,7 @@ import {
   startRedis,
 } from '@headgate/embedded';
 import { inDatabase, prepareTemplate, type RoleUrls, TEMPLATE_NAME, withClient } from './prepare-template.js';
+import { TEST_REDIS_FOLDER } from './redis-for-tests.js';
 import { abandonedDataFolders, removeDataFolder, temporaryDataFolder } from './temporary-folder.js';
 
 /** How a test file reaches the shared servers. */
@@ -137,7 +138,12 @@ class Keeper {
   }
 
   async #redisDatabase(): Promise<SharedRedis> {
-    this.#redis ??= startRedis({ dataDir: this.#dataFolder(), url: null, databases: REDIS_DATABASES });
+    this.#redis ??= startRedis({
+      dataDir: this.#dataFolder(),
+      url: null,
+      fetchFolder: TEST_REDIS_FOLDER,
+      databases: REDIS_DATABASES,
+    });
     const redis = await this.#redis;
     if (redis.unavailable !== undefined) return { unavailable: redis.unavailable };
     const number = this.#nextRedisDatabase % REDIS_DATABASES;
@@ -173,3 +179,5 @@ export async function sweepAbandonedRuns(): Promise<void> {
     removeDataFolder(folder);
   }
 }
+
+export { provideTestRedis } from './redis-for-tests.js';

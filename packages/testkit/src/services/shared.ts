@@ -31,7 +31,7 @@ export interface TestRedis {
   flush(): Promise<void>;
 }
 
-/** Part of the shared Redis. Fails when there is none: put such tests into `describeWithTool('redis-server', …)`. */
+/** Part of the shared Redis. Fails when there is none: put such tests into `describeWithTool('redis', …)`. */
 export async function testRedis(): Promise<TestRedis> {
   const redis = (await ask('/redis')) as SharedRedis;
   if ('unavailable' in redis) throw new Error(`this test needs Redis: ${redis.unavailable}`);

@@ -1,10 +1,10 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, TestRunner } from 'vitest';
+import { hasTestRedis } from './redis-for-tests.js';
 
 /** Programs that some tests need and some machines lack: any of `commands` will do. */
 export const TOOLS = {
-  'redis-server': { commands: ['redis-server', 'valkey-server'], package: 'redis-server' },
   bwrap: { commands: ['bwrap'], package: 'bubblewrap' },
   chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium' },
   git: { commands: ['git'], package: 'git' },
@@ -13,9 +13,11 @@ export const TOOLS = {
 } as const;
 export type ToolName = keyof typeof TOOLS;
 
+/** What a test may need: a tool, or any Redis at all (a private one, fetched if need be). */
+export type Need = ToolName | 'redis';
+
 /** The program's path; null when this machine has none. */
 export function findTool(name: ToolName, path = process.env['PATH'] ?? ''): string | null {
-  if (name === 'redis-server' && process.env['HEADGATE_NO_REDIS'] === '1') return null;
   const candidates = path
     .split(delimiter)
     .filter(Boolean)
@@ -27,8 +29,9 @@ export function findTool(name: ToolName, path = process.env['PATH'] ?? ''): stri
  * A group of tests that need a tool. Without it they are skipped with the reason in their title; where all tools
  * are required (HEADGATE_REQUIRE_ALL=1, as in CI) they run, and fail for want of it.
  */
-export function describeWithTool(name: ToolName, title: string, body: () => void): void {
-  if (findTool(name) !== null || isEveryToolRequired()) describe(title, body);
+export function describeWithTool(name: Need, title: string, body: () => void): void {
+  const isHere = name === 'redis' ? hasTestRedis() : findTool(name) !== null;
+  if (isHere || isEveryToolRequired()) describe(title, body);
   else describe.skip(`${title} (skipped: ${missing(name)})`, body);
 }
 
@@ -45,7 +48,8 @@ function isEveryToolRequired(): boolean {
   return process.env['HEADGATE_REQUIRE_ALL'] === '1';
 }
 
-function missing(name: ToolName): string {
+function missing(name: Need): string {
+  if (name === 'redis') return 'there is no redis-server or valkey-server, and none could be fetched';
   return `${name} is not here; install ${TOOLS[name].package}, or as root on Debian and Ubuntu set HEADGATE_INSTALL=1`;
 }
 

@@ -1,0 +1,46 @@
+/** What a service hands to admission: a signal, and what it already knows about it. */
+import type { DeferredId, Directive, ReceiptId, Signal, Verdict, WorkIdentity } from '@headgate/domain';
+
+export interface Submission {
+  readonly signal: Signal;
+  /** Tenant id of the configuration, for signals that no route takes; a route's own tenant wins. */
+  readonly tenant: string;
+  /** The body as it came, kept beside the receipt; null where there was none (ticks). */
+  readonly payload: { readonly mediaType: string; readonly body: Buffer } | null;
+  /** Decided before any state: MALFORMED, PING, UNKNOWN_EVENT, OVERLAP_SKIPPED … Null: routing and state decide. */
+  readonly verdict?: Verdict | null;
+  /** Written by the caller of `/v1/work`; null: identified from the signal and its route. */
+  readonly work?: WorkIdentity | null;
+  readonly directive?: Directive;
+  /** Set when a deferred signal or a latch is promoted. */
+  readonly promotes?: { readonly deferredId: DeferredId; readonly parentReceiptId: ReceiptId } | null;
+  /** The schedule's last watermark, on a no-work receipt. */
+  readonly watermark?: string | null;
+}
+
+/** What of a submission is kept while it is deferred; the payload stays with its first receipt. */
+export interface DeferredSubmission {
+  readonly signal: Signal;
+  readonly tenant: string;
+  readonly work: WorkIdentity | null;
+  readonly directive: Directive;
+}
+
+/** Reads a deferred submission back from jsonb: instants become dates again. */
+export function reviveDeferred(stored: unknown): DeferredSubmission {
+  const kept = stored as DeferredSubmission & {
+    signal: Record<'emittedAt' | 'receivedAt' | 'sourceAt', string | null>;
+  };
+  const { signal } = kept;
+  return {
+    ...kept,
+    signal: {
+      ...(signal as unknown as Signal),
+      emittedAt: dateOrNull(signal.emittedAt),
+      receivedAt: dateOrNull(signal.receivedAt) ?? new Date(0),
+      sourceAt: dateOrNull(signal.sourceAt),
+    },
+  };
+}
+
+const dateOrNull = (value: string | Date | null): Date | null => (value === null ? null : new Date(value));

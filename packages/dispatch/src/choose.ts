@@ -1,0 +1,121 @@
+/** From the counted rows to the domain's `select`: which ready items may start now. Pure. */
+import {
+  type Fairness,
+  heldDraft,
+  hold,
+  NOTHING_HELD,
+  type Policy,
+  type QueueCandidate,
+  type QueueCapacity,
+  type Risk,
+  type Selection,
+  type SelectionLimits,
+  type SlotDimensions,
+  select,
+  weightedRoundRobin,
+} from '@headgate/domain';
+import type { ActivePolicy, DispatchSnapshot, HeldRow, LiveWorker, ReadyItem } from '@headgate/store';
+
+/** Dispatched ahead of free slots, per queue: a worker that frees a slot finds its next run waiting in Redis. */
+const WINDOW = 2;
+
+const RISKS: readonly Risk[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
+
+export function choose(snapshot: DispatchSnapshot, active: ActivePolicy): Selection {
+  const held = heldDraft(NOTHING_HELD);
+  for (const row of snapshot.held) for (let n = 0; n < row.held; n += 1) hold(held, slotOf(row));
+  return select({
+    candidates: snapshot.heads.map(candidateOf),
+    held,
+    limits: limitsOf(active.policy, active.tenantIds),
+    capacity: capacityOf(snapshot.workers, snapshot.held),
+    fairness: fairnessOf(active),
+    now: snapshot.now.getTime(),
+  });
+}
+
+const hex = (key: Buffer | null): string | null => key?.toString('hex') ?? null;
+
+const slotOf = (row: HeldRow): SlotDimensions => ({
+  tenant: row.tenantId,
+  queue: row.queueId,
+  repository: row.repositoryId,
+  user: row.userId,
+  risk: row.risk,
+  provider: row.providerId,
+  agent: row.agentId,
+  concurrencyKey: hex(row.concurrencyKey),
+  taskKey: row.exclusiveTaskId,
+});
+
+const candidateOf = (item: ReadyItem): QueueCandidate => ({
+  runId: item.runId,
+  tenant: item.tenantId,
+  queue: item.queueId,
+  repository: item.repositoryId,
+  user: item.userId,
+  risk: item.risk,
+  provider: item.providerId,
+  agent: item.agentId,
+  concurrencyKey: hex(item.concurrencyKey),
+  concurrencyLimit: item.concurrencyLimit,
+  taskKey: item.exclusiveTask ? item.taskId : null,
+  rankAt: item.rankAt.getTime(),
+});
+
+/** Limits of the configuration, by the small ids the rows carry. */
+export function limitsOf(policy: Policy, tenantIds: ReadonlyMap<string, number>): SelectionLimits {
+  const perTenant = new Map<number, number>();
+  for (const tenant of policy.tenants) {
+    const id = tenantIds.get(tenant.id);
+    if (id !== undefined && tenant.maxActive !== null) perTenant.set(id, tenant.maxActive);
+    if (id !== undefined && tenant.suspended) perTenant.set(id, 0);
+  }
+  const perRisk = new Map<number, number>();
+  RISKS.forEach((risk, rank) => {
+    const limit = policy.limits.maxActiveByRisk[risk];
+    if (limit !== undefined) perRisk.set(rank, limit);
+  });
+  return {
+    maxActive: policy.limits.maxActive,
+    perTenant,
+    perRepository: policy.limits.maxActivePerRepository,
+    perUser: policy.limits.maxActivePerUser,
+    perRisk,
+    // Command agents have no model provider; the dimension is there for those that do.
+    perProvider: new Map(),
+  };
+}
+
+/** What each queue can still take: free slots of its live workers, and a small window, less what is on its way. */
+export function capacityOf(
+  workers: readonly LiveWorker[],
+  held: readonly HeldRow[],
+): ReadonlyMap<number, QueueCapacity> {
+  const capacity = new Map<number, QueueCapacity>();
+  for (const worker of workers) {
+    for (const queueId of worker.queueIds) {
+      const known = capacity.get(queueId);
+      capacity.set(queueId, {
+        liveWorkers: (known?.liveWorkers ?? 0) + 1,
+        freeSlots: (known?.freeSlots ?? WINDOW) + Math.max(0, worker.slots - worker.held),
+      });
+    }
+  }
+  for (const row of held) {
+    const known = capacity.get(row.queueId);
+    if (known !== undefined)
+      capacity.set(row.queueId, { ...known, freeSlots: known.freeSlots - row.dispatched });
+  }
+  return capacity;
+}
+
+const fairnessOf = (active: ActivePolicy): Fairness => ({
+  order: weightedRoundRobin,
+  weights: new Map(
+    active.policy.tenants.flatMap((tenant) => {
+      const id = active.tenantIds.get(tenant.id);
+      return id === undefined ? [] : [[id, tenant.weight] as const];
+    }),
+  ),
+});

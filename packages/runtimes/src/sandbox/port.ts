@@ -1,0 +1,62 @@
+/** What runs a command so that nothing of it survives, and how far it shuts it in. */
+import type { Readable } from 'node:stream';
+import type { ProcessIdentity } from './process-identity.js';
+
+/**
+ * `bubblewrap` binds an allow-list and may run users' commands. `pid-namespace` only guarantees that nothing
+ * survives; it hides no file, so it and `none` may run our own example agent and nothing else.
+ */
+export type Isolation = 'bubblewrap' | 'pid-namespace' | 'none';
+
+export type Probe =
+  | { readonly kind: 'available'; readonly detail: string }
+  /** `remedy` is the one command or setting that mends it. */
+  | { readonly kind: 'unavailable'; readonly detail: string; readonly remedy: string };
+
+export interface SandboxSpec {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** The whole environment. Nothing is added but what the provider needs to find its processes again. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Unique to this attempt: leftovers are found by it. */
+  readonly marker: string;
+}
+
+/** Enough to end a sandbox from another thread or a later process, and never another process by mistake. */
+export interface SandboxIdentity {
+  readonly provider: string;
+  readonly marker: string;
+  /** In the order in which they are to be killed. */
+  readonly processes: readonly ProcessIdentity[];
+}
+
+export type SandboxStart =
+  | { readonly kind: 'started'; readonly identity: SandboxIdentity }
+  | { readonly kind: 'start-failed'; readonly detail: string };
+
+export interface SandboxProcess {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Settles once the command is about to run, or can be seen not to. */
+  readonly started: Promise<SandboxStart>;
+  /** Settles when the command and all it started are gone. 128 + n when a signal ended it. */
+  readonly exited: Promise<{ readonly code: number }>;
+  /** Asks the command to stop. */
+  terminate(): void;
+  /** Ends everything now. */
+  kill(): void;
+}
+
+export interface SandboxProvider {
+  readonly name: string;
+  readonly isolation: Isolation;
+  /** Whether it may run what we did not write. */
+  readonly mayRunUntrusted: boolean;
+  /** Tries it for real. */
+  probe(): Promise<Probe>;
+  /** Call from the main thread only: the kernel ties the sandbox's life to the calling thread. */
+  start(spec: SandboxSpec): SandboxProcess;
+}
+
+/** The variable that carries the marker into every process of a sandbox. */
+export const MARKER_VARIABLE = 'HEADGATE_SANDBOX';

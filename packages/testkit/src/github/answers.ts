@@ -1,0 +1,22 @@
+import type { Answer, Call } from './endpoint.js';
+
+export const notFound: Answer = { status: 404, body: { message: 'Not Found' } };
+
+/** 422 as GitHub words it. */
+export const invalid = (resource: string, code: string, message: string): Answer => ({
+  status: 422,
+  body: { message: 'Validation Failed', errors: [{ resource, code, message }] },
+});
+
+/** One page of a list. */
+export function page(call: Call, items: readonly unknown[]): Answer & { readonly body: readonly unknown[] } {
+  const size = Math.min(100, Number(call.query['per_page'] ?? 30));
+  const number = Number(call.query['page'] ?? 1);
+  const end = number * size;
+  return { status: 200, body: items.slice(end - size, end), hasNextPage: items.length > end };
+}
+
+export const textField = (call: Call, name: string): string | null => {
+  const value = call.body[name];
+  return typeof value === 'string' ? value : null;
+};
