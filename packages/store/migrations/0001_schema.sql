@@ -663,24 +663,29 @@ create function ensure_partitions() returns integer
 as $$
 declare
   parent text;
-  month timestamptz;
+  -- Without a time zone: months added to a timestamptz would be the session's, not UTC's.
+  this_month constant timestamp := date_trunc('month', clock_timestamp() at time zone 'UTC');
   partition text;
   made integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('headgate.partitions', 0));
   foreach parent in array array['receipt', 'payload', 'run_event'] loop
     for step in 0..2 loop
-      month := date_trunc('month', clock_timestamp() at time zone 'UTC') at time zone 'UTC'
-               + make_interval(months => step);
-      partition := parent || '_' || to_char(month at time zone 'UTC', 'YYYY_MM');
+      partition := parent || '_' || to_char(this_month + make_interval(months => step), 'YYYY_MM');
       if to_regclass('headgate.' || partition) is null then
-        execute format(
-          'create table headgate.%I partition of headgate.%I for values from (%L) to (%L)',
-          partition, parent, headgate.uuid7_floor(month),
-          headgate.uuid7_floor(((month at time zone 'UTC') + interval '1 month') at time zone 'UTC'));
-        execute format('alter table headgate.%I enable row level security', partition);
-        execute format('alter table headgate.%I force row level security', partition);
-        made := made + 1;
+        begin
+          execute format(
+            'create table headgate.%I partition of headgate.%I for values from (%L) to (%L)', partition, parent,
+            headgate.uuid7_floor((this_month + make_interval(months => step)) at time zone 'UTC'),
+            headgate.uuid7_floor((this_month + make_interval(months => step + 1)) at time zone 'UTC'));
+          execute format('alter table headgate.%I enable row level security', partition);
+          execute format('alter table headgate.%I force row level security', partition);
+          made := made + 1;
+        exception when check_violation then
+          -- Rows of that month lie in the default partition already (nobody made partitions for months): they
+          -- stay there, and the other tables get theirs.
+          raise warning 'partition % cannot be made: the default partition holds rows of that month', partition;
+        end;
       end if;
     end loop;
   end loop;

@@ -7,7 +7,7 @@
 import { type Logger, record } from '@headgate/telemetry';
 import pg, { type PoolClient } from 'pg';
 import { Connection } from './connection.js';
-import { CommitUnknownError, isConnectionFault, isTransient } from './faults.js';
+import { CommitUnknownError, isConnectionFault, isDataFault, isTransient } from './faults.js';
 
 // int8 (fencing tokens, xid8) stays text: it outgrows a JavaScript number. numeric is money: a number.
 pg.types.setTypeParser(1700, (text) => Number(text));
@@ -82,14 +82,18 @@ export class Pool {
     options: TransactionOptions<T> = {},
   ): Promise<T> {
     const retries = options.retries ?? 5;
+    let mayHaveCommitted = false;
     for (let tryNo = 0; ; tryNo += 1) {
       try {
         return await this.#once(work, options);
       } catch (fault) {
-        if (fault instanceof CommitUnknownError && options.readBack !== undefined) {
+        mayHaveCommitted ||= fault instanceof CommitUnknownError;
+        // A COMMIT can land after it was read back as absent; the new try then meets its own rows (23505).
+        const unknown = fault instanceof CommitUnknownError || (mayHaveCommitted && isDataFault(fault));
+        if (unknown && options.readBack !== undefined) {
           const left = await this.#readBack(options.readBack);
           if (left !== null) return left;
-          if (tryNo < retries) continue;
+          if (fault instanceof CommitUnknownError && tryNo < retries) continue;
         }
         if (!isTransient(fault) || tryNo >= retries) throw fault;
         record({ type: 'info', op: 'transaction.retry', result: String(fault) });

@@ -10,21 +10,29 @@ const codeOf = (fault: unknown): string | null =>
 export const isTransient = (fault: unknown): boolean =>
   ['40001', '40P01', '55P03'].includes(codeOf(fault) ?? '');
 
-/** The statement's data was refused (class 22, 23, HG001, too large): one row of a batch may be at fault. */
+/** The statement's data was refused (class 21 to 23, HG001, too large): one row of a batch may be at fault. */
 export const isDataFault = (fault: unknown): boolean => {
   const code = codeOf(fault);
-  return code !== null && (/^2[23]/.test(code) || code === 'HG001' || code === '54000' || code === 'P0001');
+  return code !== null && (/^2[123]/.test(code) || code === 'HG001' || code === '54000' || code === 'P0001');
 };
+
+const SOCKET_FAULTS = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
 
 /** The session is gone or refused; whether a COMMIT in flight took effect is unknown. */
 export const isConnectionFault = (fault: unknown): boolean => {
   const code = codeOf(fault);
   if (code !== null) {
-    return (
-      /^(08|57P)/.test(code) ||
-      code === '53300' ||
-      ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH'].includes(code)
-    );
+    return /^(08|57P)/.test(code) || code === '53300' || code === '25P03' || SOCKET_FAULTS.includes(code);
   }
   return (
     fault instanceof Error &&

@@ -42,10 +42,15 @@ export function rowInsert<Row>(
         ? 0
         : connection.count(
             declared,
-            columns.map((column) => rows.map(column.value)),
+            columns.map((column) => rows.map((row) => storable(column, row))),
           ),
   };
 }
+
+const storable = <Row>(column: Column<Row>, row: Row): unknown => {
+  const value = column.value(row);
+  return column.type === 'text' && typeof value === 'string' ? plainText(value) : value;
+};
 
 const pick = <Row>({ name, cast, expression }: Column<Row>): string =>
   expression ?? (cast === undefined ? `u.${name}` : `u.${name}::${cast}`);
@@ -54,6 +59,15 @@ const pick = <Row>({ name, cast, expression }: Column<Row>): string =>
 export const arrayLiteral = (items: readonly string[]): string =>
   `{${items.map((item) => `"${item.replace(/\\/g, '\\\\').replace(/"/g, '\\"')}"`).join(',')}}`;
 
-/** JSON as text, for a jsonb[] parameter. NUL cannot be stored in jsonb: it becomes U+FFFD. */
+// NUL and lone surrogates, as JSON.stringify writes them: an escape after an even number of backslashes.
+const UNSTORABLE = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+
+/**
+ * JSON as text, for a jsonb parameter. jsonb can hold neither NUL nor half a surrogate pair, and both come from
+ * outside (payloads, the output of agents): they become U+FFFD, or one such string would refuse its whole batch.
+ */
 export const json = (value: unknown): string | null =>
-  value === undefined || value === null ? null : JSON.stringify(value).replaceAll('\\u0000', '\\ufffd');
+  value === undefined || value === null ? null : JSON.stringify(value).replace(UNSTORABLE, '$1\\ufffd');
+
+/** Text that Postgres can hold: NUL becomes U+FFFD. */
+export const plainText = (text: string | null): string | null => text?.replaceAll('\u0000', '\ufffd') ?? null;

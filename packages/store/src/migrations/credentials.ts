@@ -67,7 +67,7 @@ async function makeKept(dataDir: string): Promise<RoleUrls['passwords']> {
     api: randomBytes(24).toString('base64url'),
   };
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const next = `${fileOf(dataDir)}.${process.pid}`;
+  const next = `${fileOf(dataDir)}.${randomBytes(6).toString('hex')}`;
   await writeFile(next, `${JSON.stringify(passwords, null, 2)}\n`, { mode: 0o600 });
   try {
     await link(next, fileOf(dataDir));

@@ -148,11 +148,18 @@ async function makeRoles(client: pg.Client, passwords: MigrateOptions['passwords
 
 /** Time-outs belong to the login role: they hold for every session, however it was opened (SQL rules 6 and 7). */
 async function makeRole(client: pg.Client, role: string, password: string): Promise<void> {
-  const exists = await client.query('select 1 from pg_roles where rolname = $1', [role]);
-  const secret = client.escapeLiteral(password);
-  await client.query(
-    `${exists.rowCount === 0 ? 'create' : 'alter'} role ${role} login nobypassrls password ${secret}`,
+  const { rows } = await client.query<{ unbound: boolean }>(
+    'select rolsuper or rolbypassrls as unbound from pg_roles where rolname = $1',
+    [role],
   );
+  // Checked, not altered: only a superuser may name that attribute for a role that exists, even to take it away.
+  if (rows[0]?.unbound === true) {
+    throw new MigrationError(
+      `role ${role} is a superuser or bypasses row level security: tenants would not be apart`,
+    );
+  }
+  const secret = client.escapeLiteral(password);
+  await client.query(`${rows.length === 0 ? 'create' : 'alter'} role ${role} login password ${secret}`);
   await client.query(`alter role ${role} set statement_timeout = '30s'`);
   await client.query(`alter role ${role} set lock_timeout = '5s'`);
   await client.query(`alter role ${role} set idle_in_transaction_session_timeout = '15s'`);

@@ -1,4 +1,4 @@
-/** api_token: who may ask. `hg_<32 base62><6 checksum>`; only a hash is kept. */
+/** api_token: who may ask. `hg_<32 base64url><6 checksum>`; only a hash is kept. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';

@@ -1,7 +1,7 @@
 /** attempt: one try at running a run. Keeps the lease's history after the lease is gone (Q6). */
 import type { AttemptId, ReasonCode, RunId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
-import { json } from '../connection/rows.js';
+import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 
 export type AttemptStatus = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
@@ -49,7 +49,7 @@ export const attempts = {
           rows.map((row) => row.attemptId),
           rows.map((row) => row.status),
           rows.map((row) => row.reasonCode),
-          rows.map((row) => row.detail),
+          rows.map((row) => plainText(row.detail)),
           rows.map((row) => row.costUsd),
           rows.map((row) => json(row.evidence)),
         ]),

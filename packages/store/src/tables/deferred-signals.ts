@@ -45,10 +45,6 @@ const take = statement(
   'deferred_signal.take',
   'delete from headgate.deferred_signal where id = any ($1::uuid[]) returning id',
 );
-const dropOfTask = statement(
-  'deferred_signal.drop_of_task',
-  'delete from headgate.deferred_signal where task_id = $1',
-);
 const dropLatches = statement(
   'deferred_signal.drop_latches',
   "delete from headgate.deferred_signal where task_id = any ($1::uuid[]) and reason_code = 'QUEUED_NEXT'",
@@ -83,7 +79,6 @@ export const deferredSignals = {
   /** The ids that were still there: the others have been promoted by another. */
   take: async (c: Connection, ids: readonly DeferredId[]): Promise<ReadonlySet<DeferredId>> =>
     new Set((await c.run<{ id: DeferredId }>(take, [ids])).map((row) => row.id)),
-  dropOfTask: (c: Connection, taskId: TaskId): Promise<number> => c.count(dropOfTask, [taskId]),
   /** What waits behind a run of these tasks: replaced by a newer version, or let in by another way. */
   dropLatches: (c: Connection, taskIds: readonly TaskId[]): Promise<number> =>
     taskIds.length === 0 ? Promise.resolve(0) : c.count(dropLatches, [taskIds]),

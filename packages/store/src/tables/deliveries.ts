@@ -37,7 +37,8 @@ const first = statement(
 const forget = statement(
   'delivery.forget_expired',
   `delete from headgate.delivery
-    where ctid = any (array(select ctid from headgate.delivery where expires_at < clock_timestamp() limit $1))`,
+    where ctid = any (array(select ctid from headgate.delivery where expires_at < clock_timestamp() limit $1))
+      and expires_at < clock_timestamp()`,
 );
 
 export const deliveries = {

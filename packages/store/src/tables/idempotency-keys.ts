@@ -1,5 +1,6 @@
 /** idempotency_key: the answer given to a request, for as long as it may be repeated (INV-IN3). */
 import type { Connection } from '../connection/connection.js';
+import { json } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 
 export type IdempotencyStart =
@@ -40,7 +41,8 @@ const drop = statement(
 const forget = statement(
   'idempotency_key.forget_expired',
   `delete from headgate.idempotency_key
-    where ctid = any (array(select ctid from headgate.idempotency_key where expires_at < clock_timestamp() limit $1))`,
+    where ctid = any (array(select ctid from headgate.idempotency_key where expires_at < clock_timestamp() limit $1))
+      and expires_at < clock_timestamp()`,
 );
 
 export const idempotencyKeys = {
@@ -68,7 +70,7 @@ export const idempotencyKeys = {
     key: string,
     httpStatus: number,
     body: unknown,
-  ): Promise<number> => c.count(complete, [tenantId, key, httpStatus, JSON.stringify(body)]),
+  ): Promise<number> => c.count(complete, [tenantId, key, httpStatus, json(body) ?? 'null']),
   /** The request failed before it was decided: the key may be used again. */
   drop: (c: Connection, tenantId: number, key: string): Promise<number> => c.count(drop, [tenantId, key]),
   forgetExpired: (c: Connection, limit: number): Promise<number> => c.count(forget, [limit]),

@@ -90,31 +90,41 @@ const beat = statement(
    union all
    select null, coalesce((select state from alive), 'UNKNOWN'), null`,
 );
+// Two steps, or the clock is read before the wait: a select list is computed below the node that locks, and is
+// computed again only if the row was changed meanwhile. `settled` reads the clock when the last row is locked.
 const lockFenced = statement(
   'lease.lock_fenced',
-  `select l.run_id as "runId", l.tenant_id as "tenantId", l.task_id as "taskId", l.attempt_id as "attemptId",
-          l.control, l.lease_id as "leaseId", l.fencing_token::text as "fencingToken",
-          l.expires_at > clock_timestamp() as current
-     from headgate.lease l
-     join unnest($1::uuid[], $2::bigint[], $3::uuid[]) as m(run_id, fencing_token, lease_id)
-       using (run_id, fencing_token, lease_id)
-    order by l.run_id for update of l`,
+  `with held as materialized (
+     select l.* from headgate.lease l
+       join unnest($1::uuid[], $2::bigint[], $3::uuid[]) as m(run_id, fencing_token, lease_id)
+         using (run_id, fencing_token, lease_id)
+      order by l.run_id for update of l
+   ), settled as materialized (
+     select count(*) as held, clock_timestamp() as at from held
+   )
+   select h.run_id as "runId", h.tenant_id as "tenantId", h.task_id as "taskId", h.attempt_id as "attemptId",
+          h.control, h.lease_id as "leaseId", h.fencing_token::text as "fencingToken",
+          h.expires_at > settled.at as current
+     from settled join held h on settled.held > 0
+    order by h.run_id`,
 );
 const lock = statement(
   'lease.lock',
   'select run_id as "runId", worker_id as "workerId", control from headgate.lease where run_id = any ($1::uuid[]) order by run_id for update',
 );
+// One table and no join: what is returned is the locked version, which the lock has compared with the clock again.
 const lockExpired = statement(
   'lease.lock_expired',
-  `with late as materialized (
-     select run_id from headgate.lease where expires_at <= clock_timestamp() order by run_id limit $1 for update skip locked
-   )
-   select l.run_id as "runId", l.tenant_id as "tenantId", l.task_id as "taskId", l.attempt_id as "attemptId",
+  `select l.run_id as "runId", l.tenant_id as "tenantId", l.task_id as "taskId", l.attempt_id as "attemptId",
           l.worker_id as "workerId", l.lease_id as "leaseId", l.fencing_token::text as "fencingToken",
           l.renew_until <= l.expires_at as overlong, l.graced, l.control
-     from late join headgate.lease l on l.run_id = late.run_id
-    where l.expires_at <= clock_timestamp()
-    order by l.run_id`,
+     from headgate.lease l
+    where l.expires_at <= clock_timestamp() and ($2::uuid[] is null or l.run_id = any ($2::uuid[]))
+    order by l.run_id limit $1 for update skip locked`,
+);
+const expiredIds = statement(
+  'lease.expired_ids',
+  'select run_id as "runId" from headgate.lease where expires_at <= clock_timestamp() order by expires_at limit $1',
 );
 const counts = statement(
   'lease.counts',
@@ -217,8 +227,15 @@ export const leases = {
     c: Connection,
     runIds: readonly RunId[],
   ): Promise<{ runId: RunId; workerId: WorkerId; control: LeaseControl | null }[]> => c.run(lock, [runIds]),
-  lockExpired: (c: Connection, limit: number): Promise<ExpiredLease[]> =>
-    c.run<ExpiredLease>(lockExpired, [limit]),
+  /** @param only these runs; null = any. */
+  lockExpired: (
+    c: Connection,
+    limit: number,
+    only: readonly RunId[] | null = null,
+  ): Promise<ExpiredLease[]> => c.run<ExpiredLease>(lockExpired, [limit, only]),
+  /** Read without a lock, the longest expired first. */
+  expiredIds: async (c: Connection, limit: number): Promise<RunId[]> =>
+    (await c.run<{ runId: RunId }>(expiredIds, [limit])).map((row) => row.runId),
   counts: async (c: Connection): Promise<{ live: number; expired: number; expiredUngraced: number }> =>
     (await c.run<{ live: number; expired: number; expiredUngraced: number }>(counts))[0] ?? {
       live: 0,

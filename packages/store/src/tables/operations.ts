@@ -30,6 +30,7 @@ import {
 } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
+import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 import { leases } from './leases.js';
 import { runs } from './runs.js';
@@ -171,10 +172,10 @@ export function createLedger(
         to,
         from,
         facts.tries ?? null,
-        facts.evidence === undefined ? null : JSON.stringify(facts.evidence),
+        json(facts.evidence),
         facts.externalId ?? null,
         facts.url ?? null,
-        facts.detail ?? null,
+        plainText(facts.detail ?? null),
         facts.settleMs ?? null,
         actor,
       ]);
@@ -199,7 +200,7 @@ export function createLedger(
           standing.taskId,
           fence.fencingToken,
           fence.leaseId,
-          JSON.stringify(intent),
+          json(intent),
         ]);
         if (made !== undefined) return { kind: 'intended', operation: made };
         const existing = await find(c, key); // a second statement: a new snapshot (SQL rule 3)

@@ -4,6 +4,7 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { locks } from '../locks.js';
+import { queueItems } from './queue-items.js';
 import { tenants } from './tenants.js';
 
 export interface PolicyVersion {
@@ -46,7 +47,8 @@ const byVersion = statement(
 export const policies = {
   /**
    * Makes the policy the active one. Takes the dispatch lock, then the policy lock exclusively: a claim that read
-   * the old head has committed by then, and none reads it afterwards.
+   * the old head has committed by then, and none reads it afterwards. What was dispatched under the old head is
+   * taken back and chosen again under the new limits, so no claim commits above a lowered cap (INV-QU1).
    */
   activate: (pool: Pool, policy: Policy, actor: string): Promise<PolicyVersion> =>
     pool.transaction(async (c) => {
@@ -58,7 +60,8 @@ export const policies = {
       );
       const [row] = await c.run<{ id: number }>(insert, [policy.digest, JSON.stringify(policy), actor]);
       if (row === undefined) throw new Error('policy_version.insert returned nothing');
-      await c.run(setHead, [row.id, actor]);
+      const changed = await c.run(setHead, [row.id, actor]);
+      if (changed.length > 0) await queueItems.undispatchAll(c, actor, row.id);
       return { version: row.id, policy };
     }),
   /** The active policy, or null before the first activation. */

@@ -56,7 +56,8 @@ const insert = rowInsert<NewQueueItem>('queue_item.insert', 'queue_item', [
   {
     name: 'rank_at',
     type: 'int',
-    expression: "clock_timestamp() - u.rank_at * interval '1 second'",
+    // Whole milliseconds: a cursor is read into a Date and compared again.
+    expression: "date_trunc('milliseconds', clock_timestamp()) - u.rank_at * interval '1 second'",
     value: (i) => i.headStartSeconds,
   },
   { name: 'enqueued_at', type: 'int', expression: 'clock_timestamp()', value: () => 0 },
@@ -98,11 +99,12 @@ const itemColumns = `q.run_id as "runId", q.tenant_id as "tenantId", q.task_id a
 const readyHeads = statement(
   'queue_item.ready_heads',
   `select ${itemColumns}
-     from unnest($1::int[], $2::int[], $5::timestamptz[]) as pair(queue_id, tenant_id, after)
+     from unnest($1::int[], $2::int[], $5::timestamptz[], $6::uuid[])
+            as pair(queue_id, tenant_id, after_rank, after_run)
      cross join lateral (
        select i.run_id from headgate.queue_item i
         where i.state = 'ready' and i.queue_id = pair.queue_id and i.tenant_id = pair.tenant_id
-          and i.rank_at > pair.after
+          and (i.rank_at, i.run_id) > (pair.after_rank, pair.after_run)
           and (i.concurrency_key is null or i.concurrency_key <> all ($4::bytea[]))
         order by i.rank_at, i.run_id limit $3) head
      join headgate.queue_item q on q.run_id = head.run_id and q.state = 'ready'
@@ -168,6 +170,21 @@ const takeBack = statement(
    )
    select run_id as "runId" from back`,
 );
+const undispatchAll = statement(
+  'queue_item.undispatch_all',
+  `with dispatched as materialized (
+     select run_id from headgate.queue_item where state = 'dispatched' order by run_id for update
+   ), back as (
+     update headgate.queue_item q
+        set state = 'ready', dispatched_at = null, hinted_at = null, verdict = null, verdict_at = null
+       from dispatched d where q.run_id = d.run_id
+     returning q.run_id, q.tenant_id, q.task_id, q.dispatch_no
+   )
+   insert into headgate.run_event (id, tenant_id, run_id, task_id, type, reason_code, actor, data)
+   select headgate.uuid7(), tenant_id, run_id, task_id, 'item.taken_back', 'READY', $1,
+          jsonb_build_object('dispatchNo', dispatch_no, 'policyVersion', $2::int)
+     from back`,
+);
 const dueDelayed = statement(
   'queue_item.promote_due',
   `with due as materialized (
@@ -223,7 +240,7 @@ const requeue = statement(
           case when g.delay_ms > 0 then 'delayed'::headgate.item_state else 'ready'::headgate.item_state end,
           case when g.delay_ms > 0 then 'backoff'::headgate.item_wait end,
           clock_timestamp() + g.delay_ms * interval '1 millisecond',
-          r.created_at - r.priority * interval '1 second', r.created_at, l.dispatch_no, l.task_id,
+          date_trunc('milliseconds', r.created_at) - r.priority * interval '1 second', r.created_at, l.dispatch_no, l.task_id,
           l.exclusive_task_id is not null, ${DIMENSION_COLUMNS.split(', ')
             .map((column) => `l.${column}`)
             .join(', ')}
@@ -256,17 +273,23 @@ export interface ReadyPair {
   readonly tenantId: number;
 }
 
-const EPOCH = new Date(0);
+/** Where a bounded read of heads stopped: the last item seen. Run ids break ties of rank. */
+export interface ReadyCursor {
+  readonly rankAt: Date;
+  readonly runId: RunId;
+}
+
+const FIRST: ReadyCursor = { rankAt: new Date(0), runId: '00000000-0000-0000-0000-000000000000' as RunId };
 
 export const queueItems = {
   insert: insert.insert,
   /**
    * The heads of the named (queue, tenant) pairs, oldest rank first.
-   * @param after per pair: only items ranked later (a cursor that resumes behind blocked heads), or null.
+   * @param pairs `after`: only items ranked behind it (it resumes behind blocked heads), or null.
    */
   readyHeads: (
     c: Connection,
-    pairs: readonly (ReadyPair & { after: Date | null })[],
+    pairs: readonly (ReadyPair & { readonly after: ReadyCursor | null })[],
     perPair: number,
     busyKeys: readonly Buffer[],
   ): Promise<ReadyItem[]> =>
@@ -275,7 +298,8 @@ export const queueItems = {
       pairs.map((pair) => pair.tenantId),
       perPair,
       busyKeys,
-      pairs.map((pair) => pair.after ?? EPOCH),
+      pairs.map((pair) => (pair.after ?? FIRST).rankAt),
+      pairs.map((pair) => (pair.after ?? FIRST).runId),
     ]),
   readyPairs: (c: Connection): Promise<ReadyPair[]> => c.run<ReadyPair>(readyPairs),
   markDispatched: (c: Connection, runIds: readonly RunId[]): Promise<DispatchedItem[]> =>
@@ -285,6 +309,9 @@ export const queueItems = {
     c.run<DispatchedItem>(dueHints, [olderThanMs, limit]),
   takeBack: (c: Connection, olderThanMs: number, limit: number, actor: string): Promise<{ runId: RunId }[]> =>
     c.run(takeBack, [olderThanMs, limit, actor]),
+  /** Every dispatched item, back to ready: what was chosen under the limits of another policy is chosen anew. */
+  undispatchAll: (c: Connection, actor: string, policyVersion: number): Promise<number> =>
+    c.count(undispatchAll, [actor, policyVersion]),
   promoteDue: (c: Connection, limit: number): Promise<(ReadyPair & { runId: RunId })[]> =>
     c.run(dueDelayed, [limit]),
   lockExpired: (c: Connection, limit: number): Promise<{ runId: RunId }[]> => c.run(lockExpired, [limit]),

@@ -16,8 +16,9 @@ export interface RunEvent {
   readonly data?: unknown;
 }
 
-const rows = rowInsert<RunEvent & { at: number }>('run_event.insert', 'run_event', [
-  { name: 'id', type: 'int', expression: 'headgate.uuid7(u.id)', value: (e) => e.at },
+const rows = rowInsert<RunEvent>('run_event.insert', 'run_event', [
+  // The clock moves on from row to row, so ids keep the order of the rows and lie behind no later statement's.
+  { name: 'id', type: 'int', expression: 'headgate.uuid7()', value: () => 0 },
   { name: 'tenant_id', type: 'int', value: (e) => e.tenantId },
   { name: 'run_id', type: 'uuid', value: (e) => e.runId },
   { name: 'task_id', type: 'uuid', value: (e) => e.taskId },
@@ -28,9 +29,5 @@ const rows = rowInsert<RunEvent & { at: number }>('run_event.insert', 'run_event
 ]);
 
 export const runEvents = {
-  append: (c: Connection, events: readonly RunEvent[]): Promise<number> =>
-    rows.insert(
-      c,
-      events.map((event, at) => ({ ...event, at })),
-    ),
+  append: (c: Connection, events: readonly RunEvent[]): Promise<number> => rows.insert(c, events),
 };

@@ -9,7 +9,7 @@ import type {
   TaskId,
 } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
-import { arrayLiteral, json, rowInsert } from '../connection/rows.js';
+import { arrayLiteral, json, plainText, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 
 export interface NewRun {
@@ -132,12 +132,11 @@ const addCost = statement(
 const born = statement(
   'run_event.born',
   `insert into headgate.run_event (id, tenant_id, run_id, task_id, type, to_status, reason_code, actor, data)
-   select headgate.uuid7((2 * n + step.ahead)::int), r.tenant_id, r.id, r.task_id, step.type, r.status,
+   select headgate.uuid7(step.ahead), r.tenant_id, r.id, r.task_id, step.type, r.status,
           r.reason_code, r.actor, case when step.ahead = 0 then jsonb_build_object('receiptId', r.receipt_id) end
-     from unnest($1::uuid[]) with ordinality as g(id, n)
-     join headgate.run r on r.id = g.id
+     from headgate.run r
      cross join (values (0, 'run.admitted'), (1, 'run.queued')) as step(ahead, type)
-    where step.ahead = 0 or r.status = 'QUEUED'`,
+    where r.id = any ($1::uuid[]) and (step.ahead = 0 or r.status = 'QUEUED')`,
 );
 
 export interface LockedRun extends RetryCounters {
@@ -169,7 +168,7 @@ export const runs = {
       moves.map((m) => m.from),
       moves.map((m) => m.to),
       moves.map((m) => m.reasonCode),
-      moves.map((m) => m.detail ?? null),
+      moves.map((m) => plainText(m.detail ?? null)),
       moves.map((m) => m.actor),
       moves.map((m) => m.event ?? null),
       moves.map((m) => json(m.data)),

@@ -59,13 +59,13 @@ const all = statement(
   'schedule.all',
   `select ${columns} from headgate.schedule s where s.state <> 'removed' order by s.id`,
 );
+// One table and no join: a second look at the row would see the version before another ticker's commit, and the
+// same nominal times would be decided twice.
 const lockDue = statement(
   'schedule.lock_due',
-  `with due as materialized (
-     select id from headgate.schedule where state = 'active' and next_at <= clock_timestamp() order by next_at, id limit 1
-        for update skip locked
-   )
-   select ${columns} from headgate.schedule s join due on due.id = s.id`,
+  `select ${columns} from headgate.schedule s
+    where s.state = 'active' and s.next_at <= clock_timestamp()
+    order by s.next_at, s.id limit 1 for update skip locked`,
 );
 const advance = statement(
   'schedule.advance',

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import type { AttemptId, RunId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
+import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 import type { Fence } from '../fence.js';
 import { leases } from './leases.js';
@@ -76,8 +77,8 @@ export const seals = {
         seal.commitSha,
         hash,
         seal.bundle.length,
-        JSON.stringify(seal.verification ?? null),
-        seal.summary,
+        json(seal.verification) ?? 'null',
+        plainText(seal.summary),
       ]);
       if (made === 0) return 'already';
       for (let at = 0; at * CHUNK_BYTES < seal.bundle.length; at += 1) {

@@ -1,13 +1,12 @@
 /**
  * Cancel of a task or of one run, by a person (Q5). Lock order: task, item, lease, run, deferred_signal.
  *
- * Cancelling a task also clears its latch and deferred signals; until a retry or reset its signals are answered with
+ * Cancelling a task also clears its latch and refuses its deferred signals, each with a receipt; until a retry or reset its signals are answered with
  * TASK_CANCELLED. Cancelling a run refuses that version only. Repeated cancels give the same answer.
  */
-import type { RunId, TaskId } from '@headgate/domain';
+import { type RunId, sentence, type TaskId } from '@headgate/domain';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
-import { deferredSignals } from '../tables/deferred-signals.js';
 import { runEvents } from '../tables/run-events.js';
 import { tasks, taskVersions } from '../tables/tasks.js';
 import { type Stopped, stopRuns } from './stop-runs.js';
@@ -19,6 +18,21 @@ export interface CancelOptions {
   readonly tenants?: readonly number[];
 }
 
+// What waited for this task is refused: each signal keeps its answer, under the receipt that had deferred it.
+const refuseDeferred = statement(
+  'deferred_signal.refuse_of_task',
+  `with dropped as (
+     delete from headgate.deferred_signal where task_id = $1 returning receipt_id
+   )
+   insert into headgate.receipt
+     (id, tenant_id, kind, outcome, reason_code, message, rule, trigger, via, route, parent_receipt_id, traceparent,
+      source, event_id, type, hook_id, emitted_at, received_at, actor, repository, work_key, target_id, input_version,
+      generation, policy_version, task_id)
+   select headgate.uuid7(), r.tenant_id, 'decision', 'reject', 'TASK_CANCELLED', $2, 'task.cancelled', r.trigger, r.via,
+          r.route, r.id, r.traceparent, r.source, r.event_id, r.type, r.hook_id, r.emitted_at, r.received_at, r.actor,
+          r.repository, r.work_key, r.target_id, r.input_version, r.generation, r.policy_version, $1
+     from dropped join headgate.receipt r on r.id = dropped.receipt_id`,
+);
 const taskOfRun = statement('run.task_of', 'select task_id as "taskId" from headgate.run where id = $1');
 
 /** Null: no such run (or not the caller's). */
@@ -61,7 +75,7 @@ export function cancelTask(
         data: { reason: options.reason, task: true },
       })),
     );
-    await deferredSignals.dropOfTask(c, taskId);
+    await c.run(refuseDeferred, [taskId, sentence('TASK_CANCELLED')]);
     if (task.cancelledAt === null) {
       await runEvents.append(c, [
         {

@@ -10,7 +10,8 @@
  *  - rivals for an exclusive key: `on conflict do nothing`; the loser's item goes back to ready with
  *    CONCURRENCY_KEY_BUSY, uncharged.
  * Crash before COMMIT: the item is dispatched still; it is hinted again after 5 s and taken back after 30 s.
- * Crash after COMMIT: the lease expires and the reaper takes it. Execution is outside any transaction.
+ * COMMIT without an answer: read back by lease id, which the caller made. Crash after COMMIT: the lease expires and
+ * the reaper takes it. Execution is outside any transaction.
  */
 import type {
   AttemptId,
@@ -144,7 +145,9 @@ export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimRes
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
   record({ type: 'invoke', op: 'claim', key: request.workerId, result: request.hinted.map((h) => h.runId) });
   try {
-    const result = await pool.transaction((c) => claimOnce(c, request));
+    const result = await pool.transaction((c) => claimOnce(c, request), {
+      readBack: (c) => readBack(c, request),
+    });
     if (result.kind === 'claimed') {
       for (const run of result.runs) {
         record({
@@ -210,6 +213,27 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
     ),
   ]);
   return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, rows, numbers)), busy };
+}
+
+const taken = statement(
+  'claim.read_back',
+  `select l.run_id as "runId", l.attempt_id as "attemptId", l.lease_id as "leaseId",
+          l.fencing_token::text as "fencingToken", l.expires_at as "expiresAt", a.number
+     from headgate.lease l join headgate.attempt a on a.id = l.attempt_id
+     join unnest($1::uuid[], $2::uuid[]) as mine(run_id, lease_id)
+       on mine.run_id = l.run_id and mine.lease_id = l.lease_id`,
+);
+
+/** The leases that a claim left whose COMMIT had no answer; null = none, so it may be tried again. */
+async function readBack(c: Connection, request: ClaimRequest): Promise<ClaimResult | null> {
+  const held = await c.run<HeldLease & { number: number }>(taken, [
+    request.hinted.map((hint) => hint.runId),
+    request.hinted.map((hint) => hint.leaseId),
+  ]);
+  if (held.length === 0) return null;
+  const rows = await c.run<Reread>(reread, [held.map((lease) => lease.runId)]);
+  const byId = new Map(rows.map((row) => [row.runId, row]));
+  return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, byId, held)), busy: [] };
 }
 
 function claimed(

@@ -14,7 +14,13 @@ import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { locks } from '../locks.js';
 import { policies } from '../tables/policies.js';
-import { type DispatchedItem, queueItems, type ReadyItem, type ReadyPair } from '../tables/queue-items.js';
+import {
+  type DispatchedItem,
+  queueItems,
+  type ReadyCursor,
+  type ReadyItem,
+  type ReadyPair,
+} from '../tables/queue-items.js';
 import { runs } from '../tables/runs.js';
 import { type LiveWorker, workers } from '../tables/workers.js';
 import { closeRuns, walk } from './end-runs.js';
@@ -65,7 +71,7 @@ export interface DispatchSnapshot {
 
 export interface DispatchTurn {
   /** Pairs believed to have something ready, each with its cursor. */
-  readonly pairs: readonly (ReadyPair & { readonly after: Date | null })[];
+  readonly pairs: readonly (ReadyPair & { readonly after: ReadyCursor | null })[];
   readonly headsPerPair: number;
   /** false: give up at once if another dispatcher holds the lock (intake, after its commit). */
   readonly wait: boolean;

@@ -2,13 +2,14 @@
  * Finish: result, status, events, item or lease, receipt, in one transaction (INV-ST6), for many runs at once.
  *
  * Who may write: the holder of the fence, under the lease row's lock. The lease need not be current: until the
- * reaper has taken it the work is the holder's to hand in (SQL rule 5). Lock order: lease, run, deferred_signal.
+ * reaper has taken it the work is the holder's to hand in (SQL rule 5). Lock order: tenant_day (only if there is a
+ * cost to settle; waited for while nothing else is held), lease, run, deferred_signal.
  *  - finish against reaper: whoever locks the lease row first wins; the other finds no row and writes nothing.
  *  - finish against cancel: the run's status is read under its lock. CANCEL_REQUESTED ends CANCELLED, with the
  *    attempt's evidence kept; a terminal run refuses.
- *  - one bad row of a batch: the caller halves the batch on a data fault (SQL rule 9).
- * Crash before COMMIT: nothing. After COMMIT, before the worker hears: it asks again, finds no lease, and takes
- * `lost` for an answer; the run's end stands.
+ *  - one bad row of a batch: on a data fault the batch is halved until it stands alone (SQL rule 9).
+ * Crash before COMMIT: nothing. COMMIT without an answer: read back by attempt id. After a restart the worker asks
+ * again, finds no lease, and takes `lost` for an answer; the run's end stands.
  */
 import {
   type AttemptId,
@@ -26,6 +27,7 @@ import {
 import { record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
+import { isDataFault } from '../connection/faults.js';
 import { statement } from '../connection/statement.js';
 import type { Fence } from '../fence.js';
 import { type AttemptEnd, attempts } from '../tables/attempts.js';
@@ -61,9 +63,15 @@ export interface FinishRequest {
 }
 
 export type FinishAnswer =
+  /** `retryAt`: milliseconds until its next attempt may start; null when there is none, or it was read back. */
   | { readonly kind: 'finished'; readonly status: RunStatus; readonly retryAt: number | null }
   /** The lease is gone: another ended or took the run. Nothing was written. */
-  | { readonly kind: 'lost' };
+  | { readonly kind: 'lost' }
+  /**
+   * No run in this status can end so, or the database refused the row. Nothing was written and the lease stands:
+   * end the attempt otherwise, or leave it to the reaper.
+   */
+  | { readonly kind: 'refused'; readonly detail: string };
 
 export async function finish(
   pool: Pool,
@@ -82,7 +90,7 @@ export async function finish(
     });
   }
   try {
-    const answers = await pool.transaction((c) => finishOnce(c, requests, random));
+    const answers = await finishHalving(pool, requests, random);
     for (const request of requests) {
       const answer = answers.get(request.fence.runId);
       record({
@@ -110,11 +118,68 @@ export async function finish(
   }
 }
 
+async function finishHalving(
+  pool: Pool,
+  requests: readonly FinishRequest[],
+  random: Random,
+): Promise<ReadonlyMap<RunId, FinishAnswer>> {
+  try {
+    return await pool.transaction((c) => finishOnce(c, requests, random), {
+      readBack: (c) => readBack(c, requests),
+    });
+  } catch (fault) {
+    if (!isDataFault(fault)) throw fault;
+    const [only] = requests;
+    if (only !== undefined && requests.length === 1) {
+      return new Map([[only.fence.runId, { kind: 'refused', detail: String(fault) }]]);
+    }
+    const half = Math.ceil(requests.length / 2);
+    return new Map([
+      ...(await finishHalving(pool, requests.slice(0, half), random)),
+      ...(await finishHalving(pool, requests.slice(half), random)),
+    ]);
+  }
+}
+
+const endedAttempts = statement(
+  'finish.read_back',
+  `select a.id as "attemptId", a.status, r.status as "runStatus"
+     from headgate.attempt a join headgate.run r on r.id = a.run_id where a.id = any ($1::uuid[])`,
+);
+
+/** What a finish left whose COMMIT had no answer; null = nothing. One transaction: all of its rows, or none. */
+async function readBack(
+  c: Connection,
+  requests: readonly FinishRequest[],
+): Promise<ReadonlyMap<RunId, FinishAnswer> | null> {
+  const rows = await c.run<{
+    attemptId: AttemptId;
+    status: AttemptEnd['status'] | 'running';
+    runStatus: RunStatus;
+  }>(endedAttempts, [requests.map((request) => request.attemptId)]);
+  if (!rows.some((row) => row.status !== 'running' && row.status !== 'lost')) return null;
+  const byId = new Map(rows.map((row) => [row.attemptId, row]));
+  return new Map(
+    requests.map(({ fence, attemptId }): [RunId, FinishAnswer] => {
+      const row = byId.get(attemptId);
+      if (row === undefined || row.status === 'lost') return [fence.runId, { kind: 'lost' }];
+      if (row.status === 'running')
+        return [fence.runId, { kind: 'refused', detail: 'its attempt still runs' }];
+      return [fence.runId, { kind: 'finished', status: row.runStatus, retryAt: null }];
+    }),
+  );
+}
+
 async function finishOnce(
   c: Connection,
   requests: readonly FinishRequest[],
   random: Random,
 ): Promise<ReadonlyMap<RunId, FinishAnswer>> {
+  const costly = requests.filter((request) => request.costUsd > 0);
+  if (costly.length > 0) {
+    const runIds = costly.map((request) => request.fence.runId);
+    await Promise.all([c.run(makeDays, [runIds]), c.run(lockDays, [runIds])]);
+  }
   const held = new Set(
     (
       await leases.lockFenced(
@@ -128,8 +193,16 @@ async function finishOnce(
   const answers = new Map<RunId, FinishAnswer>();
   for (const request of requests) {
     const run = locked.get(request.fence.runId);
-    if (run === undefined || isTerminal(run.status)) answers.set(request.fence.runId, { kind: 'lost' });
-    else endings.push(endingOf(run, request, random));
+    if (run === undefined || isTerminal(run.status)) {
+      answers.set(request.fence.runId, { kind: 'lost' });
+      continue;
+    }
+    const ending = endingOf(run, request, random);
+    if (ending.walk.steps.length > 0) endings.push(ending);
+    else {
+      const detail = `a run that is ${run.status} cannot end with ${request.result.kind}`;
+      answers.set(request.fence.runId, { kind: 'refused', detail });
+    }
   }
   await writeEndings(c, endings);
   for (const ending of endings) {
@@ -188,6 +261,18 @@ export async function writeEndings(c: Connection, endings: readonly Ending[]): P
   );
 }
 
+// The days that costs may fall on, made and locked before anything else (SQL rule 8), in (tenant, day) order.
+const daysOf = `select distinct r.tenant_id, (clock_timestamp() at time zone t.timezone)::date as day
+     from headgate.run r join headgate.tenant t on t.id = r.tenant_id where r.id = any ($1::uuid[])`;
+const makeDays = statement(
+  'tenant_day.make',
+  `insert into headgate.tenant_day (tenant_id, day) ${daysOf} order by 1, 2 on conflict do nothing`,
+);
+const lockDays = statement(
+  'tenant_day.lock',
+  `select 1 from headgate.tenant_day d join (${daysOf}) day using (tenant_id, day)
+    order by d.tenant_id, d.day for update of d`,
+);
 // Folded once per batch, on the tenant's own day.
 const settle = statement(
   'tenant_day.settle',

@@ -10,6 +10,8 @@
  *  - a cancelling run ends CANCELLED, never a retry.
  * Mass-expiry guard: more than max(10, half) of the live leases at once look like our own stall or a clock step, not
  * like so many dead workers: each is given one grace TTL, once, with an event MASS_EXPIRY.
+ * One bad row: on a data fault each lease is taken in a transaction of its own, and what is still refused is
+ * named in the answer (SQL rule 9).
  * Crash before COMMIT: nothing. Bounded by `limit` per call.
  */
 import {
@@ -17,6 +19,7 @@ import {
   finishPath,
   isCancelling,
   isTerminal,
+  type LeaseId,
   type Random,
   type ReasonCode,
   type RunId,
@@ -25,6 +28,7 @@ import {
 import { failPoint, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
+import { isDataFault } from '../connection/faults.js';
 import { type ExpiredLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './finish.js';
@@ -38,31 +42,72 @@ export interface ReapOptions {
 
 export interface Reaped {
   readonly runId: RunId;
+  readonly tenantId: number;
+  readonly leaseId: LeaseId;
   readonly fencingToken: string;
   readonly reasonCode: ReasonCode;
   readonly status: RunStatus;
 }
 
 export type ReapResult =
-  | { readonly kind: 'reaped'; readonly runs: readonly Reaped[] }
+  | {
+      readonly kind: 'reaped';
+      readonly runs: readonly Reaped[];
+      /** Rows that the database refused; their leases stand. */
+      readonly refused: readonly { readonly runId: RunId; readonly fault: unknown }[];
+    }
   | { readonly kind: 'graced'; readonly runIds: readonly RunId[] };
 
 const MASS_FLOOR = 10;
 
-export function reap(pool: Pool, options: ReapOptions): Promise<ReapResult> {
-  return pool.transaction(async (c) => {
-    const counts = await leases.counts(c);
-    if (counts.expired === 0) return { kind: 'reaped', runs: [] };
-    if (counts.expiredUngraced > Math.max(MASS_FLOOR, counts.live / 2)) {
-      const graced = await leases.grace(c, options.graceMs, options.actor);
-      if (graced.length > 0) return { kind: 'graced', runIds: graced.map((row) => row.runId) };
+export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult> {
+  let result: ReapResult;
+  try {
+    result = await pool.transaction((c) => reapBatch(c, options));
+  } catch (fault) {
+    if (!isDataFault(fault)) throw fault;
+    result = await reapSingly(pool, options);
+  }
+  if (result.kind === 'reaped') {
+    for (const { runId, fencingToken, leaseId, tenantId, status } of result.runs) {
+      record({ type: 'ok', op: 'reap', tenant: tenantId, run: runId, fencingToken, leaseId, result: status });
     }
-    return { kind: 'reaped', runs: await reapOnce(c, options) };
-  });
+  }
+  return result;
 }
 
-async function reapOnce(c: Connection, options: ReapOptions): Promise<readonly Reaped[]> {
-  const expired = await leases.lockExpired(c, options.limit);
+async function reapBatch(c: Connection, options: ReapOptions): Promise<ReapResult> {
+  const counts = await leases.counts(c);
+  if (counts.expired === 0) return { kind: 'reaped', runs: [], refused: [] };
+  if (counts.expiredUngraced > Math.max(MASS_FLOOR, counts.live / 2)) {
+    const graced = await leases.grace(c, options.graceMs, options.actor);
+    if (graced.length > 0) return { kind: 'graced', runIds: graced.map((row) => row.runId) };
+  }
+  return { kind: 'reaped', runs: await reapOnce(c, options, null), refused: [] };
+}
+
+async function reapSingly(pool: Pool, options: ReapOptions): Promise<ReapResult> {
+  const runs: Reaped[] = [];
+  const refused: { runId: RunId; fault: unknown }[] = [];
+  // More than `limit` are looked at, so that refused rows at the front do not hide those behind them.
+  for (const runId of await pool.use((c) => leases.expiredIds(c, options.limit * 10))) {
+    if (runs.length >= options.limit) break;
+    try {
+      runs.push(...(await pool.transaction((c) => reapOnce(c, options, [runId]))));
+    } catch (fault) {
+      if (!isDataFault(fault)) throw fault;
+      refused.push({ runId, fault });
+    }
+  }
+  return { kind: 'reaped', runs, refused };
+}
+
+async function reapOnce(
+  c: Connection,
+  options: ReapOptions,
+  only: readonly RunId[] | null,
+): Promise<readonly Reaped[]> {
+  const expired = await leases.lockExpired(c, options.limit, only);
   await failPoint('reconciler.reap.locked');
   const locked = new Map(
     (
@@ -82,21 +127,19 @@ async function reapOnce(c: Connection, options: ReapOptions): Promise<readonly R
       continue;
     }
     const ending = endingOf(run, lease, options);
+    // A lease beside a run that cannot lose one: only the lease is wrong.
+    if (ending.walk.steps.length === 0) {
+      orphans.push(lease.runId);
+      continue;
+    }
     endings.push(ending);
     reaped.push({
       runId: lease.runId,
+      tenantId: lease.tenantId,
+      leaseId: lease.leaseId,
       fencingToken: lease.fencingToken,
       reasonCode: ending.attempt.reasonCode ?? 'WORKER_LOST',
       status: ending.status,
-    });
-    record({
-      type: 'ok',
-      op: 'reap',
-      tenant: lease.tenantId,
-      run: lease.runId,
-      fencingToken: lease.fencingToken,
-      leaseId: lease.leaseId,
-      result: ending.status,
     });
   }
   await writeEndings(c, endings);

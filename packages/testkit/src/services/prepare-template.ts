@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import * as store from '@headgate/store';
+import { migrate, withRole } from '@headgate/store';
 import { Client } from 'pg';
 
 /** The connection strings of one database, one for each login role of the product. */
@@ -13,26 +13,17 @@ export const SERVICE_ROLE = 'headgate_service';
 export const API_ROLE = 'headgate_api';
 
 /**
- * Makes one database ready for use: the two login roles (they are the cluster's, and get new passwords), then
- * the store's migrations. The seam between this kit and the store is here and nowhere else.
+ * Makes one database ready for use: the store's migrations, which also make the two login roles (they are the
+ * cluster's, and get new passwords). The seam between this kit and the store is here and nowhere else.
  */
 export async function prepareDatabase(ownerUrl: string): Promise<RoleUrls> {
   const password = randomBytes(18).toString('hex');
-  await withClient(ownerUrl, async (client) => {
-    for (const role of [SERVICE_ROLE, API_ROLE]) {
-      const { rowCount } = await client.query('select from pg_roles where rolname = $1', [role]);
-      const verb = rowCount === 0 ? 'create' : 'alter';
-      await client.query(`${verb} role ${role} login password '${password}'`);
-    }
-  });
-  const urls = {
+  await migrate({ ownerUrl, passwords: { service: password, api: password } });
+  return {
     ownerUrl,
-    serviceUrl: asRole(ownerUrl, SERVICE_ROLE, password),
-    apiUrl: asRole(ownerUrl, API_ROLE, password),
+    serviceUrl: withRole(ownerUrl, SERVICE_ROLE, password),
+    apiUrl: withRole(ownerUrl, API_ROLE, password),
   };
-  const migrate: unknown = Reflect.get(store, 'migrate');
-  if (typeof migrate === 'function') await migrate(urls);
-  return urls;
 }
 
 export const TEMPLATE_NAME = 'headgate_template';
@@ -70,11 +61,4 @@ export async function withClient<T>(url: string, use: (client: Client) => Promis
   } finally {
     await client.end();
   }
-}
-
-function asRole(url: string, role: string, password: string): string {
-  const changed = new URL(url);
-  changed.username = role;
-  changed.password = password;
-  return changed.toString();
 }
