@@ -27,7 +27,6 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     freezes: 'Suspend a tenant (tenants.ID.suspended).',
   },
   tenant: {
-    zone: 'It is called "timezone".',
     allowedRisk: 'Use queues with risk and tenants.',
     requireApprovalFor: 'Use mode: propose.',
     fourEyes: 'Use mode: propose.',

@@ -181,7 +181,7 @@ export class Dispatcher {
         heads: mine.length,
         isFull: mine.length >= HEADS_PER_PAIR,
         chosen: mine.filter((head) => taken.has(head.runId)).length,
-        lastRankAt: mine.at(-1)?.rankAt ?? null,
+        last: mine.at(-1) ?? null,
       });
     }
   }

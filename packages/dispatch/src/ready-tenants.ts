@@ -4,11 +4,11 @@
  * Memory proposes, rows decide: a pair that is named wrongly costs one empty read; one that was missed is found by
  * the next scan. Each pair has a cursor, so that 100 000 blocked heads do not hide what stands behind them.
  */
-import type { ReadyPair } from '@headgate/store';
+import type { ReadyCursor, ReadyPair } from '@headgate/store';
 
 interface Entry {
   readonly pair: ReadyPair;
-  after: Date | null;
+  after: ReadyCursor | null;
 }
 
 const nameOf = (pair: ReadyPair): string => `${pair.queueId}:${pair.tenantId}`;
@@ -31,7 +31,7 @@ export class ReadyTenants {
   }
 
   /** Up to `limit` pairs to ask this turn, those asked longest ago first. */
-  next(limit: number): readonly (ReadyPair & { readonly after: Date | null })[] {
+  next(limit: number): readonly (ReadyPair & { readonly after: ReadyCursor | null })[] {
     const chosen = [...this.#entries].slice(0, limit);
     for (const [name, entry] of chosen) {
       this.#entries.delete(name);
@@ -50,13 +50,13 @@ export class ReadyTenants {
       readonly heads: number;
       readonly isFull: boolean;
       readonly chosen: number;
-      readonly lastRankAt: Date | null;
+      readonly last: ReadyCursor | null;
     },
   ): void {
     const entry = this.#entries.get(nameOf(pair));
     if (entry === undefined) return;
-    if (found.chosen === 0 && found.isFull && found.lastRankAt !== null) {
-      entry.after = new Date(found.lastRankAt.getTime() + 1);
+    if (found.chosen === 0 && found.isFull && found.last !== null) {
+      entry.after = found.last;
     } else if (found.heads === 0 && entry.after === null) {
       this.#entries.delete(nameOf(pair));
     } else {

@@ -1,3 +1,4 @@
+export * from './clock.js';
 export * from './connection/index.js';
 export * from './fence.js';
 export * from './locks.js';

@@ -1,3 +1,4 @@
+export * from './builders/index.js';
 export * from './checker/index.js';
 export * from './follow-signals.js';
 export * from './github/index.js';

@@ -8,7 +8,7 @@ import { type Complaint, suggest } from '../problems/index.js';
 import { type ExpressionContext, ROOT_FIELDS } from './context.js';
 import { inspect } from './inspect.js';
 
-export const MAX_EXPRESSION_CHARACTERS = 2000;
+const MAX_EXPRESSION_CHARACTERS = 2000;
 /** Longest list times everything in the payload: what a walk costs at most, about a second of it. */
 const MAX_WALK_COST = 2_000_000_000;
 
@@ -105,8 +105,14 @@ function explain(error: unknown, source: string): Complaint {
   if (error instanceof ParseError && /^Unexpected character: '?=/.test(error.summary)) {
     return { message: 'the expression has a single "="', fix: 'Write == to compare.' };
   }
+  if (/^Exceeded max/.test(error.summary)) {
+    return { message: 'the expression has too many parts', fix: 'Split the route, or shorten it.' };
+  }
   const column = error.range === undefined ? '' : ` (at character ${error.range.start + 1})`;
-  return { message: `the expression is not valid CEL: ${error.summary}${column}`, fix: 'Correct it.' };
+  const summary = error.summary.replace(/^No such key: /, '');
+  return error instanceof EvaluationError
+    ? { message: `${summary}${column}`, fix: 'Guard it with has().' }
+    : { message: `the expression is not valid CEL: ${summary}${column}`, fix: 'Correct it.' };
 }
 
 const hint = (name: string, roots: readonly string[]): string => {

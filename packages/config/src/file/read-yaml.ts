@@ -9,9 +9,9 @@
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type { Path, Problem } from '../problems/index.js';
 import { explainYamlError } from './yaml-errors.js';
-import { checkShape, MAX_FILE_BYTES } from './yaml-shape.js';
+import { checkShape } from './yaml-shape.js';
 
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }
@@ -70,8 +70,6 @@ export function readYaml(text: string): YamlResult {
     return { ok: false, problems: [explainAliasError(error)] };
   }
 }
-
-export { MAX_FILE_BYTES };
 
 /** One mistake often makes the parser stumble several times at one spot. */
 function firstPerPlace(problems: readonly Problem[]): readonly Problem[] {

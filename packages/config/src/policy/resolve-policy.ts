@@ -20,12 +20,8 @@ export interface ResolveInput {
 
 export function resolvePolicy({ file, broken, prompts, options }: ResolveInput, notes: Notebook): Policy {
   const tenants = resolveTenants(file);
-  const tenantIds = [
-    ...tenants.map(({ id }) => id),
-    ...[...broken]
-      .filter((entry) => entry.startsWith('tenants.'))
-      .map((entry) => entry.slice('tenants.'.length)),
-  ];
+  const brokenTenants = [...broken].flatMap((entry) => /^tenants\.(.+)$/.exec(entry)?.[1] ?? []);
+  const tenantIds = [...tenants.map(({ id }) => id), ...brokenTenants].sort();
   const sources = resolveSources(file, tenantIds, options, notes);
   const agents = resolveAgents(file);
   const queues = resolveQueues(file, tenants, broken, notes);
@@ -94,6 +90,16 @@ function checkBudgets(
   broken: ReadonlySet<string>,
   notes: Notebook,
 ): void {
+  if (
+    file.budgets !== undefined &&
+    Object.values(file.agents ?? {}).some(({ runtime }) => runtime === 'command')
+  ) {
+    notes.warning(
+      ['budgets'],
+      'agents of runtime command report no cost, so a budget cannot stop them',
+      'Limit them by limits.wallClock and retry.maxAttempts too.',
+    );
+  }
   if (file.budgets?.perDayUsd !== undefined || broken.has('budgets')) return;
   const real = sources.find(({ kind, realForge }) => kind === 'github' && realForge);
   if (real === undefined) return;

@@ -63,5 +63,3 @@ export const agent = strict('agent', {
     );
   }
 });
-
-export type AgentEntry = z.output<typeof agent>;

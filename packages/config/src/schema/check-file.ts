@@ -19,6 +19,16 @@ export interface CheckedFile {
 const MAPS_OF_ENTRIES = new Set(['tenants', 'sources', 'agents', 'routes']);
 
 export function checkFile(file: YamlFile): CheckedFile {
+  if (file.data === null || file.data === undefined) {
+    const empty = {
+      path: '',
+      line: 1,
+      column: 1,
+      message: 'the file is empty',
+      fix: 'Begin it with version: 1.',
+    };
+    return { problems: [empty], sound: null, broken: new Set() };
+  }
   const first = headgateFile.safeParse(file.data, { reportInput: true });
   if (first.success) return { problems: [], sound: first.data, broken: new Set() };
   const problems = explainIssues(first.error.issues, file);

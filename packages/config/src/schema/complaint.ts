@@ -10,6 +10,8 @@ const MARK = '\u0000';
 /** A complaint about one unknown key is placed at the key, not at its map. */
 export interface KeyComplaint extends Complaint {
   readonly key?: string;
+  /** The key belongs to a later version: that alone is the news about its map. */
+  readonly isLater?: boolean;
 }
 
 export const encode = (complaints: readonly KeyComplaint[]): string => MARK + JSON.stringify(complaints);

@@ -6,47 +6,61 @@ import { decode } from './complaint.js';
 
 type Issue = z.core.$ZodIssue;
 
+/** One problem per place: after the first, zod's further checks of one value say the same in other words. */
 export function explainIssues(issues: readonly Issue[], file: YamlFile): readonly Problem[] {
-  return issues.flatMap((issue) => explainIssue(issue, [], file));
+  const byPath = new Map<string, Problem>();
+  for (const problem of issues.flatMap((issue) => explainIssue(issue, [], file))) {
+    if (!byPath.has(problem.path)) byPath.set(problem.path, problem);
+  }
+  return [...byPath.values()];
 }
 
 function explainIssue(issue: Issue, above: Path, file: YamlFile): readonly Problem[] {
   const path = [...above, ...plainPath(issue.path)];
+  const at = (complaint: Complaint): Problem => ({
+    path: formatPath(path),
+    ...file.locate(path),
+    ...complaint,
+  });
   const told = decode(issue.message);
   if (told !== null) {
-    return told.map(({ key, message, fix }) => ({
-      path: formatPath(key === undefined ? path : [...path, key]),
-      ...(key === undefined ? file.locate(path) : file.locateKey(path, key)),
-      message,
-      fix,
-    }));
+    return told.map(({ key, message, fix }) =>
+      key === undefined
+        ? at({ message, fix })
+        : { path: formatPath([...path, key]), ...file.locateKey(path, key), message, fix },
+    );
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
-    return branchMeant(issue.errors).flatMap((inner) => explainIssue(inner, path, file));
+    const meant = branchMeant(issue.errors);
+    return meant === null
+      ? [at(wrongType(issue.input, issue.errors.flatMap(expectedTypes)))]
+      : meant.flatMap((inner) => explainIssue(inner, path, file));
   }
   if ((issue.code === 'invalid_key' || issue.code === 'invalid_element') && issue.issues.length > 0) {
     return issue.issues.flatMap((inner) => explainIssue(inner, path, file));
   }
-  return [{ path: formatPath(path), ...file.locate(path), ...inWords(issue) }];
+  return [at(inWords(issue))];
 }
 
 const plainPath = (path: readonly PropertyKey[]): Path =>
   path.map((step) => (typeof step === 'symbol' ? String(step) : step));
 
-/** Of a union's branches the one whose type fits what was written; else the one with the fewest issues. */
-function branchMeant(branches: readonly (readonly Issue[])[]): readonly Issue[] {
-  const isWrongType = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.path.length === 0;
+const isWrongType = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.path.length === 0;
+
+/**
+ * Of a union's branches the one whose type fits what was written, and of several the one with the fewest
+ * issues. When no type fits: the branch that has a sentence of its own about it; else null.
+ */
+function branchMeant(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
   const fitting = branches.filter((issues) => !issues.some(isWrongType));
-  const ranked = (fitting.length > 0 ? fitting : branches).toSorted((a, b) => a.length - b.length);
-  if (fitting.length > 0 || branches.length < 2) return ranked[0] ?? [];
-  const [first] = ranked[0] ?? [];
-  const expected = branches.flatMap((issues) =>
-    issues.map((issue) => (issue.code === 'invalid_type' ? TYPE_WORDS[issue.expected] : undefined)),
-  );
-  const wanted = [...new Set(expected.filter((word) => word !== undefined))].join(' or ');
-  if (first === undefined || decode(first.message) !== null) return ranked[0] ?? [];
-  return [{ ...first, message: wanted } as Issue];
+  const [fewest] = fitting.toSorted((a, b) => a.length - b.length);
+  const later = fewest?.filter(({ message }) => decode(message)?.some(({ isLater }) => isLater === true));
+  if (later !== undefined && later.length > 0) return later;
+  return fewest ?? branches.find((issues) => issues.some(({ message }) => decode(message) !== null)) ?? null;
 }
+
+const expectedTypes = (issues: readonly Issue[]): readonly string[] =>
+  issues.flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []));
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: 'a text',
@@ -58,30 +72,37 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   record: 'a map of keys',
 };
 
-function inWords(issue: Issue): Complaint {
-  if (issue.code === 'invalid_type') {
-    const { input } = issue;
-    const wanted = isWanted(issue.message) ? issue.message : (TYPE_WORDS[issue.expected] ?? issue.expected);
-    if (input === undefined) return { message: 'is missing', fix: `Write ${wanted}.` };
-    if (input === null) return { message: 'is empty', fix: `Write ${wanted}, or remove the line.` };
-    return { message: `is ${described(input)}`, fix: `Write ${wanted}.` };
+function wrongType(input: unknown, expected: readonly string[]): Complaint {
+  const wanted = [...new Set(expected.map((type) => TYPE_WORDS[type] ?? type))].join(' or ');
+  if (typeof input === 'string' && wanted === 'a list') {
+    return {
+      message: `is ${described(input)}`,
+      fix: `Write a list: [ ${JSON.stringify(input.slice(0, 60))} ].`,
+    };
   }
-  if (issue.code === 'invalid_value') {
-    const words = issue.values.map(String);
-    if (issue.input === undefined)
-      return { message: 'is missing', fix: `Write one of: ${words.join(', ')}.` };
-    if (issue.input === null) return { message: 'is empty', fix: `Write one of: ${words.join(', ')}.` };
-    return { message: `is ${described(issue.input)}`, fix: `Write one of: ${words.join(', ')}.` };
-  }
-  if (issue.code === 'invalid_union')
-    return { message: 'is missing or of no known kind', fix: 'See the documentation.' };
-  if (issue.code === 'too_big') return { message: `is longer than ${issue.maximum}`, fix: 'Shorten it.' };
-  if (issue.code === 'too_small') return { message: `is shorter than ${issue.minimum}`, fix: 'Lengthen it.' };
-  return { message: issue.message, fix: 'Correct it.' };
+  return missingOr(input, wanted === '' ? 'a value' : wanted);
 }
 
-const isWanted = (message: string): boolean =>
-  Object.values(TYPE_WORDS).some((word) => message.startsWith(word));
+function missingOr(input: unknown, wanted: string): Complaint {
+  if (input === undefined) return { message: 'is missing', fix: `Write ${wanted}.` };
+  if (input === null) return { message: 'is empty', fix: `Write ${wanted}, or remove the line.` };
+  return { message: `is ${described(input)}`, fix: `Write ${wanted}.` };
+}
+
+function inWords(issue: Issue): Complaint {
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrongType(issue.input, [issue.expected]);
+    case 'invalid_value':
+      return missingOr(issue.input, `one of: ${issue.values.map(String).join(', ')}`);
+    case 'too_big':
+      return { message: `is more than ${issue.maximum}`, fix: 'Shorten it.' };
+    case 'too_small':
+      return { message: `is less than ${issue.minimum}`, fix: 'Lengthen it.' };
+    default:
+      return { message: issue.message, fix: 'Correct it.' };
+  }
+}
 
 function described(value: unknown): string {
   if (Array.isArray(value)) return 'a list';

@@ -44,7 +44,6 @@ export const headgateFile = strict('file', {
 });
 
 export type HeadgateFile = z.output<typeof headgateFile>;
-export type QueueEntry = z.output<typeof queue>;
 
 /** JSON Schema (draft 2020-12) of headgate.yaml, for editors: what may be written, not what it becomes. */
 export function jsonSchema(): Readonly<Record<string, unknown>> {

@@ -22,8 +22,6 @@ export const runLimits = strict(null, {
   costUsd: usd.optional(),
 });
 
-export type RunLimitsEntry = z.output<typeof runLimits>;
-
 const MAX_SLOTS = 100_000;
 
 export const globalLimits = strict(null, {
@@ -47,8 +45,6 @@ export const tenant = strict('tenant', {
     maxQueued: count(0, 10_000_000).optional(),
   }).optional(),
 });
-
-export type TenantEntry = z.output<typeof tenant>;
 
 export const budgets = strict(null, {
   perRunUsd: usd.optional(),

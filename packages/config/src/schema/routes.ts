@@ -7,7 +7,7 @@ import { commands, count, duration, id, risk, text, word } from './scalars.js';
 import { strict } from './strict.js';
 import { triggers } from './triggers.js';
 
-export const PRIORITIES = ['urgent', 'high', 'normal', 'low'] as const;
+const PRIORITIES = ['urgent', 'high', 'normal', 'low'] as const;
 const MAX_HEAD_START_SECONDS = 86_400;
 
 const condition = text(2000).superRefine((source, context) => {
@@ -38,7 +38,7 @@ const backoff = z.union([
     .max(20, { error: say('more than 20 durations', 'The last one repeats.') }),
 ]);
 
-export const retry = strict(null, {
+const retry = strict(null, {
   maxAttempts: count(1, 20).optional(),
   maxInfrastructure: count(0, 100).optional(),
   maxLeaseLost: count(0, 100).optional(),

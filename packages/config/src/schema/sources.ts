@@ -91,5 +91,3 @@ export const source = z.discriminatedUnion('kind', [github, git], {
       : say(later.message, later.fix);
   },
 });
-
-export type SourceEntry = z.output<typeof source>;

@@ -15,10 +15,9 @@ export function strict<Shape extends z.core.$ZodShape>(
         ? encode(
             issue.keys.map((key) => {
               const later = section === null ? null : notSupported(section, key);
-              return {
-                key,
-                ...(later ?? { message: `"${key}" is not known here`, fix: suggest(key, names) }),
-              };
+              return later === null
+                ? { key, message: `"${key}" is not known here`, fix: suggest(key, names) }
+                : { key, isLater: true, ...later };
             }),
           )
         : undefined,

@@ -8,18 +8,18 @@ import { checkGithubEvent } from './github-events.js';
 import { count, duration, formatDuration, parseDuration, word } from './scalars.js';
 import { strict } from './strict.js';
 
-export const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'];
+const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'];
 const SHORTEST_EVERY_MS = 1_000;
 /** A fixed instant: whether a pattern ever fires does not depend on when the file is read. */
 const REFERENCE = new Date('2024-01-01T00:00:00Z');
 
 /** The period of `@every 20s` in ms; null when it is another kind of schedule. */
-export function everyMs(cron: string): number | null {
+function everyMs(cron: string): number | null {
   const written = /^@every\s+(\S+)$/.exec(cron);
   return written?.[1] === undefined ? null : parseDuration(written[1]);
 }
 
-export function checkCron(cron: string): Complaint | null {
+function checkCron(cron: string): Complaint | null {
   if (cron.startsWith('@every')) {
     const period = everyMs(cron);
     if (period === null)
@@ -51,7 +51,7 @@ export function checkCron(cron: string): Complaint | null {
 
 const lowerFirst = (sentence: string): string => sentence.slice(0, 1).toLowerCase() + sentence.slice(1);
 
-export function isTimezone(name: string): boolean {
+function isTimezone(name: string): boolean {
   // A bare offset ("+02:00") is accepted by Intl, and has no daylight saving: a zone has letters.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

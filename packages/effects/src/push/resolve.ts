@@ -4,6 +4,7 @@
  */
 import type { Operation, OperationLedger } from '@headgate/domain';
 import { isOperationUnknown } from '@headgate/domain';
+import { HISTORY_OPS, record } from '@headgate/telemetry';
 import { readPushIntent } from './intent.js';
 import { type LookupOptions, lookUpPush } from './lookup.js';
 import { describeConflict, SETTLE_MS } from './perform.js';
@@ -42,7 +43,14 @@ export async function resolveAmbiguous(input: ResolveInput): Promise<ResolveResu
       return { kind: 'not-ambiguous', operation: marked.operation };
     }
   }
+  const lookup = { op: HISTORY_OPS.effectLookup, run: operation.runId, key } as const;
+  record({ ...lookup, type: 'invoke' });
   const trace = await lookUpPush(intent, options);
+  record({
+    ...lookup,
+    type: trace.kind === 'unreadable' ? 'fail' : 'ok',
+    result: { ...trace, found: trace.kind === 'ours' },
+  });
   switch (trace.kind) {
     case 'unreadable':
       return { kind: 'unreadable', detail: trace.detail };

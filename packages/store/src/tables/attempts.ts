@@ -26,7 +26,7 @@ const finish = statement(
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::jsonb[])
           as g(id, status, reason_code, detail, cost_usd, evidence)
     where a.id = g.id and a.status = 'running'
-   returning a.run_id as "runId"`,
+   returning a.run_id as "runId", a.finished_at as "finishedAt"`,
 );
 
 export interface AttemptEnd {
@@ -42,7 +42,7 @@ export const attempts = {
   /** One new attempt per run whose lease this transaction has just taken. */
   start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
     c.run(start, [runIds]),
-  finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId }[]> =>
+  finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId; finishedAt: Date }[]> =>
     rows.length === 0
       ? Promise.resolve([])
       : c.run(finish, [

@@ -7,9 +7,11 @@
  * reaper wins by that row's lock (SQL rule 5).
  */
 import type { AttemptId, LeaseId, RunId, TaskId, WorkerId } from '@headgate/domain';
+import { HISTORY_OPS } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
 import { type Fence, fenceArrays } from '../fence.js';
+import { tell } from '../history.js';
 import { DIMENSION_COLUMNS } from './queue-items.js';
 
 export type LeaseControl = 'cancel' | 'supersede' | 'drain';
@@ -27,6 +29,7 @@ export interface HeldLease {
   readonly attemptId: AttemptId;
   readonly leaseId: LeaseId;
   readonly fencingToken: string;
+  readonly acquiredAt: Date;
   readonly expiresAt: Date;
 }
 
@@ -54,7 +57,7 @@ const take = statement(
     order by case when q.concurrency_limit = 1 then q.concurrency_key end nulls last, q.task_id
    on conflict do nothing
    returning run_id as "runId", attempt_id as "attemptId", lease_id as "leaseId",
-             fencing_token::text as "fencingToken", expires_at as "expiresAt"`,
+             fencing_token::text as "fencingToken", acquired_at as "acquiredAt", expires_at as "expiresAt"`,
 );
 // One statement per worker and beat, whatever it holds; no indexed column changes, so every update is HOT.
 // `busy`: another transaction holds the row right now; ask again in a second.
@@ -65,14 +68,14 @@ const beat = statement(
    ), standing as materialized (
      select m.run_id from mine m join headgate.lease l using (run_id, fencing_token, lease_id)
    ), held as materialized (
-     select l.run_id, l.control, l.expires_at from headgate.lease l join mine m using (run_id, fencing_token, lease_id)
+     select l.run_id, l.control, l.expires_at, clock_timestamp() as at from headgate.lease l join mine m using (run_id, fencing_token, lease_id)
       order by l.run_id for update of l skip locked
    ), renewed as (
      update headgate.lease l
-        set expires_at = least(clock_timestamp() + $4 * interval '1 millisecond', l.renew_until)
+        set expires_at = least(h.at + $4 * interval '1 millisecond', l.renew_until)
        from held h
-      where l.run_id = h.run_id and h.expires_at > clock_timestamp()
-     returning l.run_id, l.control
+      where l.run_id = h.run_id and h.expires_at > h.at
+     returning l.run_id, l.control, l.expires_at
    ), alive as (
      update headgate.worker set heartbeat_at = clock_timestamp() where id = $5 and state in ('STARTING', 'READY', 'DRAINING')
      returning state
@@ -82,13 +85,14 @@ const beat = statement(
                when s.run_id is null then 'lost'
                when h.run_id is null then 'busy'
                else 'expired' end as answer,
-          coalesce(r.control, h.control) as control
+          coalesce(r.control, h.control) as control, h.at as "renewedAt", h.expires_at as "previousExpiresAt",
+          r.expires_at as "expiresAt"
      from mine m
      left join renewed r on r.run_id = m.run_id
      left join held h on h.run_id = m.run_id
      left join standing s on s.run_id = m.run_id
    union all
-   select null, coalesce((select state from alive), 'UNKNOWN'), null`,
+   select null, coalesce((select state from alive), 'UNKNOWN'), null, null, null, null`,
 );
 // Two steps, or the clock is read before the wait: a select list is computed below the node that locks, and is
 // computed again only if the row was changed meanwhile. `settled` reads the clock when the last row is locked.
@@ -117,7 +121,8 @@ const lockExpired = statement(
   'lease.lock_expired',
   `select l.run_id as "runId", l.tenant_id as "tenantId", l.task_id as "taskId", l.attempt_id as "attemptId",
           l.worker_id as "workerId", l.lease_id as "leaseId", l.fencing_token::text as "fencingToken",
-          l.renew_until <= l.expires_at as overlong, l.graced, l.control
+          l.renew_until <= l.expires_at as overlong, l.graced, l.control, l.expires_at as "expiredAt",
+          clock_timestamp() as "takenAt"
      from headgate.lease l
     where l.expires_at <= clock_timestamp() and ($2::uuid[] is null or l.run_id = any ($2::uuid[]))
     order by l.run_id limit $1 for update skip locked`,
@@ -149,7 +154,8 @@ const grace = statement(
      insert into headgate.run_event (id, tenant_id, run_id, task_id, type, reason_code, actor, fencing_token, lease_id)
      select headgate.uuid7(), tenant_id, run_id, task_id, 'lease.graced', 'MASS_EXPIRY', $2, fencing_token, lease_id from graced
    )
-   select run_id as "runId" from graced`,
+   select run_id as "runId", tenant_id as "tenantId", fencing_token::text as "fencingToken", lease_id as "leaseId"
+     from graced`,
 );
 const release = statement('lease.release', 'delete from headgate.lease where run_id = any ($1::uuid[])');
 const control = statement(
@@ -170,6 +176,8 @@ export interface ExpiredLease {
   readonly overlong: boolean;
   readonly graced: boolean;
   readonly control: LeaseControl | null;
+  readonly expiredAt: Date;
+  readonly takenAt: Date;
 }
 
 export interface LockedLease {
@@ -184,8 +192,24 @@ export interface LockedLease {
   readonly current: boolean;
 }
 
+interface LeaseBeat {
+  readonly answer: BeatAnswer;
+  readonly control: LeaseControl | null;
+}
+
+interface BeatRow {
+  /** Null: the row that speaks of the worker. */
+  readonly runId: RunId | null;
+  readonly answer: string;
+  readonly control: LeaseControl | null;
+  readonly renewedAt: Date | null;
+  readonly previousExpiresAt: Date | null;
+  /** Null: not renewed. */
+  readonly expiresAt: Date | null;
+}
+
 export interface BeatResult {
-  readonly leases: ReadonlyMap<RunId, { readonly answer: BeatAnswer; readonly control: LeaseControl | null }>;
+  readonly leases: ReadonlyMap<RunId, LeaseBeat>;
   /** The worker's row after the beat; UNKNOWN = it is gone, stopped or declared dead: register again. */
   readonly workerState: string;
 }
@@ -207,16 +231,26 @@ export const leases = {
     workerId: WorkerId,
     ttlMs: number,
   ): Promise<BeatResult> => {
-    const rows = await c.run<{ runId: RunId | null; answer: string; control: LeaseControl | null }>(beat, [
-      ...fenceArrays(fences),
-      ttlMs,
-      workerId,
-    ]);
-    const answers = new Map<RunId, { answer: BeatAnswer; control: LeaseControl | null }>();
+    for (const fence of fences) tell.invoked(HISTORY_OPS.renew, fence);
+    let rows: BeatRow[];
+    try {
+      rows = await c.run<BeatRow>(beat, [...fenceArrays(fences), ttlMs, workerId]);
+    } catch (fault) {
+      for (const fence of fences) tell.lost(HISTORY_OPS.renew, fence, fault);
+      throw fault;
+    }
+    const answers = new Map<RunId, LeaseBeat>();
     let workerState = 'UNKNOWN';
     for (const row of rows) {
       if (row.runId === null) workerState = row.answer;
       else answers.set(row.runId, { answer: row.answer as BeatAnswer, control: row.control });
+    }
+    for (const fence of fences) {
+      const row = rows.find(({ runId }) => runId === fence.runId);
+      const { renewedAt = null, previousExpiresAt = null, expiresAt = null } = row ?? {};
+      if (expiresAt !== null) {
+        tell.took(HISTORY_OPS.renew, fence, { renewedAt, previousExpiresAt, expiresAt });
+      } else tell.refused(HISTORY_OPS.renew, fence, { answer: row?.answer ?? 'lost' });
     }
     return { leases: answers, workerState };
   },
@@ -242,7 +276,11 @@ export const leases = {
       expired: 0,
       expiredUngraced: 0,
     },
-  grace: (c: Connection, ttlMs: number, actor: string): Promise<{ runId: RunId }[]> =>
+  grace: (
+    c: Connection,
+    ttlMs: number,
+    actor: string,
+  ): Promise<{ runId: RunId; tenantId: number; fencingToken: string; leaseId: LeaseId }[]> =>
     c.run(grace, [ttlMs, actor]),
   release: (c: Connection, runIds: readonly RunId[]): Promise<number> =>
     runIds.length === 0 ? Promise.resolve(0) : c.count(release, [runIds]),

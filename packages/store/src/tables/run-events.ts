@@ -5,6 +5,7 @@
 import type { ReasonCode, RunId, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { json, rowInsert } from '../connection/rows.js';
+import type { Fence } from '../fence.js';
 
 export interface RunEvent {
   readonly tenantId: number;
@@ -13,6 +14,7 @@ export interface RunEvent {
   readonly type: string;
   readonly reasonCode: ReasonCode | null;
   readonly actor: string | null;
+  readonly fence?: Omit<Fence, 'runId'>;
   readonly data?: unknown;
 }
 
@@ -25,6 +27,8 @@ const rows = rowInsert<RunEvent>('run_event.insert', 'run_event', [
   { name: 'type', type: 'text', value: (e) => e.type },
   { name: 'reason_code', type: 'text', value: (e) => e.reasonCode },
   { name: 'actor', type: 'text', value: (e) => e.actor },
+  { name: 'fencing_token', type: 'bigint', value: (e) => e.fence?.fencingToken ?? null },
+  { name: 'lease_id', type: 'uuid', value: (e) => e.fence?.leaseId ?? null },
   { name: 'data', type: 'jsonb', value: (e) => json(e.data) },
 ]);
 

@@ -11,6 +11,7 @@ import type {
 import type { Connection } from '../connection/connection.js';
 import { arrayLiteral, json, plainText, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
+import type { Fence } from '../fence.js';
 
 export interface NewRun {
   readonly id: RunId;
@@ -70,6 +71,8 @@ export interface Move {
   readonly reasonCode: ReasonCode | null;
   readonly detail?: string | null;
   readonly actor: string | null;
+  /** Of the claimant whose step it is: named in the event. */
+  readonly fence?: Omit<Fence, 'runId'>;
   /** Event type; default `run.<status in lower case>`. */
   readonly event?: string;
   readonly data?: unknown;
@@ -82,8 +85,9 @@ const move = statement(
   'run.move',
   `with step as (
      select * from unnest($1::uuid[], $2::headgate.run_status[], $3::headgate.run_status[], $4::text[], $5::text[],
-                          $6::text[], $7::text[], $8::jsonb[])
-       with ordinality as s(run_id, from_status, to_status, reason_code, detail, actor, event, data, ord)
+                          $6::text[], $7::text[], $8::jsonb[], $10::bigint[], $11::uuid[])
+       with ordinality as s(run_id, from_status, to_status, reason_code, detail, actor, event, data, fencing_token,
+                            lease_id, ord)
    ), moved as (
      update headgate.run r
         set status = s.to_status, status_at = clock_timestamp(),
@@ -99,9 +103,11 @@ const move = statement(
      returning r.id, r.tenant_id, r.task_id, r.attempt_no, s.ord
    ), told as (
      insert into headgate.run_event
-       (id, tenant_id, run_id, task_id, type, from_status, to_status, reason_code, actor, attempt_no, data)
+       (id, tenant_id, run_id, task_id, type, from_status, to_status, reason_code, actor, attempt_no, fencing_token,
+        lease_id, data)
      select headgate.uuid7(), m.tenant_id, m.id, m.task_id, coalesce(s.event, 'run.' || lower(s.to_status::text)),
-            s.from_status, s.to_status, s.reason_code, s.actor, nullif(m.attempt_no, 0), s.data
+            s.from_status, s.to_status, s.reason_code, s.actor, nullif(m.attempt_no, 0), s.fencing_token,
+            s.lease_id, s.data
        from moved m join step s on s.ord = m.ord
    )
    select id as "runId" from moved`,
@@ -173,6 +179,8 @@ export const runs = {
       moves.map((m) => m.event ?? null),
       moves.map((m) => json(m.data)),
       TERMINAL,
+      moves.map((m) => m.fence?.fencingToken ?? null),
+      moves.map((m) => m.fence?.leaseId ?? null),
     ]);
     return new Set(rows.map((row) => row.runId));
   },

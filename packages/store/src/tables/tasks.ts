@@ -157,14 +157,21 @@ export const tasks = {
   lockById: (c: Connection, ids: readonly TaskId[]): Promise<TaskRow[]> => c.run<TaskRow>(lockById, [ids]),
   setLatest: (
     c: Connection,
-    rows: readonly { taskId: TaskId; inputVersion: string; sourceAt: Date | null; parentVersions: readonly string[] }[],
+    rows: readonly {
+      taskId: TaskId;
+      inputVersion: string;
+      sourceAt: Date | null;
+      parentVersions: readonly string[];
+    }[],
   ): Promise<number> =>
     rows.length === 0
       ? Promise.resolve(0)
       : c.count(setLatest, [
           rows.map((r) => r.taskId),
           rows.map((r) => r.inputVersion),
-          rows.map((r) => r.sourceAt), rows.map((r) => arrayLiteral(r.parentVersions))]),
+          rows.map((r) => r.sourceAt),
+          rows.map((r) => arrayLiteral(r.parentVersions)),
+        ]),
   setGeneration: (
     c: Connection,
     rows: readonly { taskId: TaskId; generation: number; publication: number; cancelled: boolean }[],

@@ -5,8 +5,11 @@
  * TASK_CANCELLED. Cancelling a run refuses that version only. Repeated cancels give the same answer.
  */
 import { type RunId, sentence, type TaskId } from '@headgate/domain';
+import { HISTORY_OPS } from '@headgate/telemetry';
+import { databaseNow } from '../clock.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
+import { tell } from '../history.js';
 import { runEvents } from '../tables/run-events.js';
 import { tasks, taskVersions } from '../tables/tasks.js';
 import { type Stopped, stopRuns } from './stop-runs.js';
@@ -36,10 +39,26 @@ const refuseDeferred = statement(
 const taskOfRun = statement('run.task_of', 'select task_id as "taskId" from headgate.run where id = $1');
 
 /** Null: no such run (or not the caller's). */
-export function cancelRun(pool: Pool, runId: RunId, options: CancelOptions): Promise<Stopped | null> {
+export async function cancelRun(pool: Pool, runId: RunId, options: CancelOptions): Promise<Stopped | null> {
+  tell.invoked(HISTORY_OPS.cancel, { runId });
+  try {
+    const { stopped, committedAt } = await stopOne(pool, runId, options);
+    tellStopped(new Map(stopped === null ? [] : [[runId, stopped]]), committedAt);
+    return stopped;
+  } catch (fault) {
+    tell.lost(HISTORY_OPS.cancel, { runId }, fault);
+    throw fault;
+  }
+}
+
+function stopOne(
+  pool: Pool,
+  runId: RunId,
+  options: CancelOptions,
+): Promise<{ readonly stopped: Stopped | null; readonly committedAt: Date }> {
   return pool.transaction(async (c) => {
     const [row] = await c.run<{ taskId: TaskId }>(taskOfRun, [runId]);
-    if (row === undefined) return null;
+    if (row === undefined) return { stopped: null, committedAt: await databaseNow(c) };
     await tasks.lockById(c, [row.taskId]);
     const stopped = await stopRuns(c, [
       {
@@ -50,16 +69,36 @@ export function cancelRun(pool: Pool, runId: RunId, options: CancelOptions): Pro
         data: { reason: options.reason },
       },
     ]);
-    return stopped.get(runId) ?? null;
+    return { stopped: stopped.get(runId) ?? null, committedAt: await databaseNow(c) };
   }, tenantScope(options));
 }
 
 /** The task's live runs and what became of each; null: no such task. */
-export function cancelTask(
+export async function cancelTask(
   pool: Pool,
   taskId: TaskId,
   options: CancelOptions,
 ): Promise<ReadonlyMap<RunId, Stopped> | null> {
+  const done = await stopAll(pool, taskId, options);
+  if (done === null) return null;
+  tellStopped(done.stopped, done.committedAt);
+  return done.stopped;
+}
+
+/** A run that had ended already was not cancelled. */
+function tellStopped(stopped: ReadonlyMap<RunId, Stopped>, committedAt: Date): void {
+  for (const [runId, { result }] of stopped) {
+    const took = result === 'ended' || result === 'requested' || result === 'already';
+    if (took) tell.took(HISTORY_OPS.cancel, { runId }, { committedAt });
+    else tell.refused(HISTORY_OPS.cancel, { runId }, { answer: result });
+  }
+}
+
+function stopAll(
+  pool: Pool,
+  taskId: TaskId,
+  options: CancelOptions,
+): Promise<{ readonly stopped: ReadonlyMap<RunId, Stopped>; readonly committedAt: Date } | null> {
   return pool.transaction(async (c) => {
     const [task] = await tasks.lockById(c, [taskId]);
     if (task === undefined) return null;
@@ -89,7 +128,7 @@ export function cancelTask(
         },
       ]);
     }
-    return stopped;
+    return { stopped, committedAt: await databaseNow(c) };
   }, tenantScope(options));
 }
 

@@ -24,10 +24,11 @@ import type {
   TaskId,
   WorkerId,
 } from '@headgate/domain';
-import { record } from '@headgate/telemetry';
+import { HISTORY_OPS, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
+import { tell } from '../history.js';
 import { locks } from '../locks.js';
 import { attempts } from '../tables/attempts.js';
 import { type HeldLease, leases } from '../tables/leases.js';
@@ -71,6 +72,9 @@ export interface ClaimedRun {
   readonly attemptId: AttemptId;
   readonly leaseId: LeaseId;
   readonly fencingToken: string;
+  /** Database time, for the record; a worker judges its lease by its own monotonic clock. */
+  readonly acquiredAt: Date;
+  readonly expiresAt: Date;
   readonly failures: RetryCounters;
   readonly sealed: boolean;
   readonly branch: string | null;
@@ -143,28 +147,35 @@ export function maxLeaseMs(spec: RunSpec): number {
 
 export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
-  record({ type: 'invoke', op: 'claim', key: request.workerId, result: request.hinted.map((h) => h.runId) });
+  for (const hint of request.hinted) tell.invoked(HISTORY_OPS.claim, hint);
   try {
     const result = await pool.transaction((c) => claimOnce(c, request), {
       readBack: (c) => readBack(c, request),
     });
-    if (result.kind === 'claimed') {
-      for (const run of result.runs) {
-        record({
-          type: 'ok',
-          op: 'claim',
-          tenant: run.tenantId,
-          run: run.runId,
-          fencingToken: run.fencingToken,
-          leaseId: run.leaseId,
-          key: request.workerId,
-        });
-      }
-    }
+    tellClaims(request, result);
     return result;
   } catch (fault) {
-    record({ type: 'info', op: 'claim', key: request.workerId, result: String(fault) });
+    for (const hint of request.hinted) tell.lost(HISTORY_OPS.claim, hint, fault);
     throw fault;
+  }
+}
+
+function tellClaims(request: ClaimRequest, result: ClaimResult): void {
+  const taken = result.kind === 'claimed' ? result.runs : [];
+  const { workerId, limit } = request;
+  record({
+    type: 'ok',
+    op: HISTORY_OPS.claimBatch,
+    key: workerId,
+    result: { workerId, limit, rows: taken.length },
+  });
+  for (const { runId, leaseId } of request.hinted) {
+    const run = taken.find((one) => one.leaseId === leaseId);
+    if (run === undefined) tell.refused(HISTORY_OPS.claim, { runId, leaseId }, { answer: result.kind });
+    else {
+      const { acquiredAt, expiresAt, attemptNo } = run;
+      tell.took(HISTORY_OPS.claim, run, { acquiredAt, expiresAt, workerId, attemptNo });
+    }
   }
 }
 
@@ -208,7 +219,8 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
         to: 'CLAIMED',
         reasonCode: null,
         actor: `worker:${request.workerId}`,
-        data: { attemptId: lease.attemptId, leaseId: lease.leaseId, fencingToken: lease.fencingToken },
+        fence: lease,
+        data: { attemptId: lease.attemptId },
       })),
     ),
   ]);
@@ -218,7 +230,7 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
 const taken = statement(
   'claim.read_back',
   `select l.run_id as "runId", l.attempt_id as "attemptId", l.lease_id as "leaseId",
-          l.fencing_token::text as "fencingToken", l.expires_at as "expiresAt", a.number
+          l.fencing_token::text as "fencingToken", l.acquired_at as "acquiredAt", l.expires_at as "expiresAt", a.number
      from headgate.lease l join headgate.attempt a on a.id = l.attempt_id
      join unnest($1::uuid[], $2::uuid[]) as mine(run_id, lease_id)
        on mine.run_id = l.run_id and mine.lease_id = l.lease_id`,
@@ -260,6 +272,8 @@ function claimed(
       attemptId: lease.attemptId,
       leaseId: lease.leaseId,
       fencingToken: lease.fencingToken,
+      acquiredAt: lease.acquiredAt,
+      expiresAt: lease.expiresAt,
       failures: { application, infrastructure, leaseLost, rateLimit },
     },
   ];

@@ -9,6 +9,7 @@
  * Crash before COMMIT: nothing. After COMMIT, before the hints: the items are dispatched and hinted again after 5 s.
  */
 import type { RunId, RunStatus } from '@headgate/domain';
+import { databaseNow } from '../clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
@@ -82,8 +83,6 @@ export type DispatchOutcome =
   | { readonly kind: 'locked' }
   | { readonly kind: 'dispatched'; readonly items: readonly DispatchedItem[] };
 
-const clock = statement('clock.now', 'select clock_timestamp() as now');
-
 export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcome> {
   return pool.transaction(async (c) => {
     if (turn.wait) await locks.dispatch(c);
@@ -92,7 +91,7 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
       policies.headVersion(c),
       c.run<HeldRow>(held),
       workers.live(c),
-      c.run<{ now: Date }>(clock),
+      databaseNow(c),
     ]);
     const heads = await queueItems.readyHeads(c, turn.pairs, turn.headsPerPair, fullKeys(heldRows));
     const chosen = turn.choose({
@@ -100,7 +99,7 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
       held: heldRows,
       workers: live,
       heads,
-      now: now[0]?.now ?? new Date(0),
+      now,
     });
     if (chosen.length === 0) return { kind: 'dispatched', items: [] };
     return { kind: 'dispatched', items: await queueItems.markDispatched(c, chosen) };

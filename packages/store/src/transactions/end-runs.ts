@@ -8,6 +8,7 @@
 import type { ReasonCode, RunId, RunStatus } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
+import type { Fence } from '../fence.js';
 import { receipts } from '../tables/receipts.js';
 import { type Move, runs } from '../tables/runs.js';
 import { taskVersions } from '../tables/tasks.js';
@@ -23,6 +24,7 @@ export interface Walk {
     readonly data?: unknown;
   }[];
   readonly actor: string;
+  readonly fence?: Omit<Fence, 'runId'>;
 }
 
 /**
@@ -46,6 +48,7 @@ export async function walk(c: Connection, walks: readonly Walk[]): Promise<Reado
           detail: step.detail ?? null,
           actor: w.actor,
           data: step.data,
+          ...(w.fence === undefined ? {} : { fence: w.fence }),
         });
       }
     }

@@ -24,12 +24,14 @@ import {
   type RunId,
   type RunStatus,
 } from '@headgate/domain';
-import { record } from '@headgate/telemetry';
+import { HISTORY_OPS } from '@headgate/telemetry';
+import { databaseNow } from '../clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { isDataFault } from '../connection/faults.js';
 import { statement } from '../connection/statement.js';
 import type { Fence } from '../fence.js';
+import { tell } from '../history.js';
 import { type AttemptEnd, attempts } from '../tables/attempts.js';
 import { leases } from '../tables/leases.js';
 import { queueItems } from '../tables/queue-items.js';
@@ -63,8 +65,14 @@ export interface FinishRequest {
 }
 
 export type FinishAnswer =
-  /** `retryAt`: milliseconds until its next attempt may start; null when there is none, or it was read back. */
-  | { readonly kind: 'finished'; readonly status: RunStatus; readonly retryAt: number | null }
+  /** `retryInMs`: how long until its next attempt may start; null when there is none, or it was read back. */
+  | {
+      readonly kind: 'finished';
+      readonly status: RunStatus;
+      readonly retryInMs: number | null;
+      /** Database time; null when it was read back. */
+      readonly committedAt: Date | null;
+    }
   /** The lease is gone: another ended or took the run. Nothing was written. */
   | { readonly kind: 'lost' }
   /**
@@ -73,56 +81,37 @@ export type FinishAnswer =
    */
   | { readonly kind: 'refused'; readonly detail: string };
 
+type Finished = ReadonlyMap<RunId, FinishAnswer>;
+
 export async function finish(
   pool: Pool,
   requests: readonly FinishRequest[],
   random: Random,
 ): Promise<ReadonlyMap<RunId, FinishAnswer>> {
   if (requests.length === 0) return new Map();
-  for (const request of requests) {
-    record({
-      type: 'invoke',
-      op: 'finish',
-      run: request.fence.runId,
-      fencingToken: request.fence.fencingToken,
-      leaseId: request.fence.leaseId,
-      result: request.result.kind,
-    });
-  }
+  for (const { fence } of requests) tell.invoked(HISTORY_OPS.finish, fence);
+  let written: Finished;
   try {
-    const answers = await finishHalving(pool, requests, random);
-    for (const request of requests) {
-      const answer = answers.get(request.fence.runId);
-      record({
-        type: answer?.kind === 'finished' ? 'ok' : 'fail',
-        op: 'finish',
-        run: request.fence.runId,
-        fencingToken: request.fence.fencingToken,
-        leaseId: request.fence.leaseId,
-        result: answer,
-      });
-    }
-    return answers;
+    written = await finishHalving(pool, requests, random);
   } catch (fault) {
-    for (const request of requests) {
-      record({
-        type: 'info',
-        op: 'finish',
-        run: request.fence.runId,
-        fencingToken: request.fence.fencingToken,
-        leaseId: request.fence.leaseId,
-        result: String(fault),
-      });
-    }
+    for (const { fence } of requests) tell.lost(HISTORY_OPS.finish, fence, fault);
     throw fault;
   }
+  for (const { fence } of requests) {
+    const answer = written.get(fence.runId);
+    if (answer?.kind === 'finished') {
+      const { status, committedAt } = answer;
+      tell.took(HISTORY_OPS.finish, fence, { status, ...(committedAt === null ? {} : { committedAt }) });
+    } else tell.refused(HISTORY_OPS.finish, fence, { answer: answer?.kind ?? 'lost' });
+  }
+  return written;
 }
 
 async function finishHalving(
   pool: Pool,
   requests: readonly FinishRequest[],
   random: Random,
-): Promise<ReadonlyMap<RunId, FinishAnswer>> {
+): Promise<Finished> {
   try {
     return await pool.transaction((c) => finishOnce(c, requests, random), {
       readBack: (c) => readBack(c, requests),
@@ -148,10 +137,7 @@ const endedAttempts = statement(
 );
 
 /** What a finish left whose COMMIT had no answer; null = nothing. One transaction: all of its rows, or none. */
-async function readBack(
-  c: Connection,
-  requests: readonly FinishRequest[],
-): Promise<ReadonlyMap<RunId, FinishAnswer> | null> {
+async function readBack(c: Connection, requests: readonly FinishRequest[]): Promise<Finished | null> {
   const rows = await c.run<{
     attemptId: AttemptId;
     status: AttemptEnd['status'] | 'running';
@@ -165,7 +151,7 @@ async function readBack(
       if (row === undefined || row.status === 'lost') return [fence.runId, { kind: 'lost' }];
       if (row.status === 'running')
         return [fence.runId, { kind: 'refused', detail: 'its attempt still runs' }];
-      return [fence.runId, { kind: 'finished', status: row.runStatus, retryAt: null }];
+      return [fence.runId, { kind: 'finished', status: row.runStatus, retryInMs: null, committedAt: null }];
     }),
   );
 }
@@ -174,7 +160,7 @@ async function finishOnce(
   c: Connection,
   requests: readonly FinishRequest[],
   random: Random,
-): Promise<ReadonlyMap<RunId, FinishAnswer>> {
+): Promise<Finished> {
   const costly = requests.filter((request) => request.costUsd > 0);
   if (costly.length > 0) {
     const runIds = costly.map((request) => request.fence.runId);
@@ -205,8 +191,9 @@ async function finishOnce(
     }
   }
   await writeEndings(c, endings);
-  for (const ending of endings) {
-    answers.set(ending.runId, { kind: 'finished', status: ending.status, retryAt: ending.requeueDelayMs });
+  const committedAt = endings.length === 0 ? null : await databaseNow(c);
+  for (const { runId, status, requeueDelayMs: retryInMs } of endings) {
+    answers.set(runId, { kind: 'finished', status, retryInMs, committedAt });
   }
   return answers;
 }
@@ -311,6 +298,7 @@ function endingOf(run: LockedRun, request: FinishRequest, random: Random): Endin
       runId: run.runId,
       from: run.status,
       actor: request.actor,
+      fence: request.fence,
       steps: path.map((to) => ({ to, reasonCode, detail: decided.detail })),
     },
     attempt: {

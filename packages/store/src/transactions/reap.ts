@@ -25,10 +25,11 @@ import {
   type RunId,
   type RunStatus,
 } from '@headgate/domain';
-import { failPoint, record } from '@headgate/telemetry';
+import { failPoint, HISTORY_OPS } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { isDataFault } from '../connection/faults.js';
+import { tell } from '../history.js';
 import { type ExpiredLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './finish.js';
@@ -47,6 +48,9 @@ export interface Reaped {
   readonly fencingToken: string;
   readonly reasonCode: ReasonCode;
   readonly status: RunStatus;
+  /** Both in database time. */
+  readonly expiredAt: Date;
+  readonly reapedAt: Date;
 }
 
 export type ReapResult =
@@ -56,7 +60,9 @@ export type ReapResult =
       /** Rows that the database refused; their leases stand. */
       readonly refused: readonly { readonly runId: RunId; readonly fault: unknown }[];
     }
-  | { readonly kind: 'graced'; readonly runIds: readonly RunId[] };
+  | { readonly kind: 'graced'; readonly leases: readonly Graced[] };
+
+type Graced = Pick<Reaped, 'runId' | 'tenantId' | 'leaseId' | 'fencingToken'>;
 
 const MASS_FLOOR = 10;
 
@@ -69,10 +75,11 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
     result = await reapSingly(pool, options);
   }
   if (result.kind === 'reaped') {
-    for (const { runId, fencingToken, leaseId, tenantId, status } of result.runs) {
-      record({ type: 'ok', op: 'reap', tenant: tenantId, run: runId, fencingToken, leaseId, result: status });
+    for (const run of result.runs) {
+      const { expiredAt, reapedAt, status } = run;
+      tell.took(HISTORY_OPS.reap, run, { expiredAt, reapedAt, status });
     }
-  }
+  } else for (const lease of result.leases) tell.took(HISTORY_OPS.reap, lease, { graced: true });
   return result;
 }
 
@@ -81,7 +88,7 @@ async function reapBatch(c: Connection, options: ReapOptions): Promise<ReapResul
   if (counts.expired === 0) return { kind: 'reaped', runs: [], refused: [] };
   if (counts.expiredUngraced > Math.max(MASS_FLOOR, counts.live / 2)) {
     const graced = await leases.grace(c, options.graceMs, options.actor);
-    if (graced.length > 0) return { kind: 'graced', runIds: graced.map((row) => row.runId) };
+    if (graced.length > 0) return { kind: 'graced', leases: graced };
   }
   return { kind: 'reaped', runs: await reapOnce(c, options, null), refused: [] };
 }
@@ -140,6 +147,8 @@ async function reapOnce(
       fencingToken: lease.fencingToken,
       reasonCode: ending.attempt.reasonCode ?? 'WORKER_LOST',
       status: ending.status,
+      expiredAt: lease.expiredAt,
+      reapedAt: lease.takenAt,
     });
   }
   await writeEndings(c, endings);
@@ -184,6 +193,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
       runId: run.runId,
       from: run.status,
       actor: options.actor,
+      fence: lease,
       steps: path.map((to) => ({ to, reasonCode: runReason, detail })),
     },
     attempt: { attemptId: lease.attemptId, status: 'lost', reasonCode, detail, costUsd: 0, evidence: null },

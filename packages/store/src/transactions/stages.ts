@@ -5,18 +5,14 @@
  * Fence: the lease row, locked, token and id compared, still current. A run in a cancel state does not move: the
  * heartbeat tells the worker why. Lock order: lease, run.
  */
-import {
-  isLeased,
-  type LeasedStatus,
-  type RunId,
-  stagesPassed,
-  type TaskId,
-  TRANSITIONS,
-} from '@headgate/domain';
+import { isLeased, type LeasedStatus, type RunId, stagesPassed, TRANSITIONS } from '@headgate/domain';
+import { HISTORY_OPS } from '@headgate/telemetry';
+import { databaseNow } from '../clock.js';
 import type { Pool } from '../connection/database.js';
 import type { Fence } from '../fence.js';
+import { tell } from '../history.js';
 import { leases } from '../tables/leases.js';
-import { runEvents } from '../tables/run-events.js';
+import { type RunEvent, runEvents } from '../tables/run-events.js';
 import { type Move, runs } from '../tables/runs.js';
 
 export interface StageEntry {
@@ -28,11 +24,30 @@ export interface StageEntry {
 /** `moved`: it stands there now. `held`: the lease is ours, but the run may not go there (it is being cancelled). */
 export type StageAnswer = 'moved' | 'held' | 'lost';
 
-export function enterStages(
+export async function enterStages(
   pool: Pool,
   entries: readonly StageEntry[],
 ): Promise<ReadonlyMap<RunId, StageAnswer>> {
-  if (entries.length === 0) return Promise.resolve(new Map());
+  if (entries.length === 0) return new Map();
+  for (const { fence } of entries) tell.invoked(HISTORY_OPS.stage, fence);
+  try {
+    const { answers, committedAt } = await enter(pool, entries);
+    for (const { fence, to } of entries) {
+      const answer = answers.get(fence.runId) ?? 'lost';
+      if (answer === 'moved') tell.took(HISTORY_OPS.stage, fence, { committedAt, to });
+      else tell.refused(HISTORY_OPS.stage, fence, { answer, to });
+    }
+    return answers;
+  } catch (fault) {
+    for (const { fence } of entries) tell.lost(HISTORY_OPS.stage, fence, fault);
+    throw fault;
+  }
+}
+
+function enter(
+  pool: Pool,
+  entries: readonly StageEntry[],
+): Promise<{ readonly answers: ReadonlyMap<RunId, StageAnswer>; readonly committedAt: Date }> {
   return pool.transaction(async (c) => {
     const held = new Set(
       (
@@ -47,8 +62,7 @@ export function enterStages(
     const standing = new Map((await runs.lock(c, [...held])).map((run) => [run.runId, run]));
     const answers = new Map<RunId, StageAnswer>();
     const moves: Move[] = [];
-    const skipped: { tenantId: number; runId: RunId; taskId: TaskId; stage: LeasedStatus; actor: string }[] =
-      [];
+    const skipped: RunEvent[] = [];
     for (const { fence, to, actor } of entries) {
       const run = standing.get(fence.runId);
       if (run === undefined) {
@@ -59,27 +73,26 @@ export function enterStages(
         answers.set(fence.runId, 'held');
       } else {
         answers.set(fence.runId, 'moved');
-        moves.push({ runId: run.runId, from: run.status, to, reasonCode: null, actor });
+        moves.push({ runId: run.runId, from: run.status, to, reasonCode: null, actor, fence });
         for (const stage of stagesPassed(run.status, to).slice(1, -1)) {
-          skipped.push({ tenantId: run.tenantId, runId: run.runId, taskId: run.taskId, stage, actor });
+          skipped.push({
+            tenantId: run.tenantId,
+            runId: run.runId,
+            taskId: run.taskId,
+            type: `run.${stage.toLowerCase()}`,
+            reasonCode: null,
+            actor,
+            fence,
+            data: { coalesced: true },
+          });
         }
       }
     }
-    await Promise.all([
-      runEvents.append(
-        c,
-        skipped.map((s) => ({
-          tenantId: s.tenantId,
-          runId: s.runId,
-          taskId: s.taskId,
-          type: `run.${s.stage.toLowerCase()}`,
-          reasonCode: null,
-          actor: s.actor,
-          data: { coalesced: true },
-        })),
-      ),
+    const [, , committedAt] = await Promise.all([
+      runEvents.append(c, skipped),
       runs.move(c, moves),
+      databaseNow(c),
     ]);
-    return answers;
+    return { answers, committedAt };
   });
 }

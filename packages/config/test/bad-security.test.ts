@@ -1,0 +1,53 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to secrets are written so
+import { describe, expect, it } from 'vitest';
+import { problemsOf } from './say.js';
+
+/** What a person writes, and every line of the answer: place, path, what is wrong, what to do. */
+const FILES: readonly { readonly name: string; readonly text: string; readonly says: readonly string[] }[] = [
+  {
+    name: 'code by the environment of the example agent',
+    text: 'version: 1\nagents:\n  d: { runtime: command, command: [headgate-example-agent], env: { NODE_OPTIONS: "--require=/x.js" } }\n',
+    says: [
+      '3:68 agents.d.env.NODE_OPTIONS: the example agent takes no variable "NODE_OPTIONS". It runs without isolation, so only HEADGATE_EXAMPLE_… is handed in.',
+    ],
+  },
+  {
+    name: 'secrets in the file and urls that lead elsewhere',
+    text: 'version: 1\nsources:\n  gh:\n    kind: github\n    app: file:x\n    webhookSecrets: [hunter2, $FOO]\n    authority: source\n    repositories:\n      api: { url: /a }\n      a/a: { url: "https://user:hunter2@example.com/a/b" }\n      a/b: { url: http://x/y }\n      a/c: { url: local:../x }\n      a/d: { url: "--upload-pack=x" }\n      a/e: { url: "ext::sh -c x" }\n',
+    says: [
+      '5:5 sources.gh.app: "app" is not supported in this version. Give each repository its url; git uses the credentials of the machine.',
+      '6:22 sources.gh.webhookSecrets[0]: a secret stands in the file itself. Write a reference: "${GITHUB_WEBHOOK_SECRET}" or "file:secrets/webhook".',
+      '6:31 sources.gh.webhookSecrets[1]: the reference to a variable is not complete. Write "${NAME}" with braces and quotes.',
+      '7:5 sources.gh.authority: authority "source" is not supported in this version. Write payload: heads are read again by git.',
+      '9:7 sources.gh.repositories.api: "api" is not a repository. Write it as owner/name.',
+      '10:14 sources.gh.repositories["a/a"].url: the url holds credentials. Remove them: git uses the credential helper of the machine.',
+      '11:14 sources.gh.repositories["a/b"].url: git over http is not allowed. Use https, ssh, file or a path.',
+      '12:14 sources.gh.repositories["a/c"].url: "local:../x" leads out of the data folder. Write a path below it.',
+      '13:14 sources.gh.repositories["a/d"].url: "--upload-pack=x" reads as an option of git. Write a path or a url.',
+      '14:14 sources.gh.repositories["a/e"].url: git over ext is not allowed. Use https, ssh, file or a path.',
+    ],
+  },
+  {
+    name: 'a real forge without a day’s budget, with a written secret and act',
+    text: 'version: 1\nsources:\n  gh: { kind: github, webhookSecrets: [ "${S:-abc}" ], repositories: { acme/api: { url: "https://github.com/acme/api.git" } } }\nagents: { tool: { runtime: command, command: [tool] } }\nroutes: { r: { on: [manual], mode: act } }\n',
+    says: [
+      '3:3 sources.gh: source "gh" is a real forge and no day has a limit. Write budgets: { perDayUsd: 25 } at the top.',
+      '3:41 sources.gh.webhookSecrets[0]: a default in the file is a secret that everybody can read, and this source is on a real forge. Write "${S}" and set the variable.',
+      '5:30 routes.r.mode: mode act pushes to "acme/api", whose CI is not declared safe for it. Write ciTrusted: true at sources.gh.repositories, or mode: propose.',
+    ],
+  },
+  {
+    name: 'a source without a secret',
+    text: 'version: 1\nsources: { gh: { kind: github, webhookSecrets: [], repositories: { a/b: { url: /x } } } }\n',
+    says: [
+      '2:32 sources.gh.webhookSecrets: no secret is named, so no delivery could be trusted. Write [ "${GITHUB_WEBHOOK_SECRET}" ].',
+    ],
+  },
+];
+
+describe('a file that would not be safe', () => {
+  it.each(FILES)('is refused with its place and what to do: $name', async ({ text, says }) => {
+    const problems = await problemsOf(text, { baseDir: '/config' });
+    expect(problems.split('\n').map((line) => line.replace(/^headgate\.yaml:?/, '').trim())).toEqual(says);
+  });
+});

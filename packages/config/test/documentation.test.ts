@@ -1,0 +1,39 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ENVIRONMENT, jsonSchema } from '@headgate/config';
+import { describe, expect, it } from 'vitest';
+import { policyOf } from './say.js';
+
+const document = await readFile(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
+
+/** Every key that may be written, wherever in the file. */
+function keysOf(schema: unknown, keys = new Set<string>()): ReadonlySet<string> {
+  if (typeof schema !== 'object' || schema === null) return keys;
+  if ('properties' in schema && typeof schema.properties === 'object' && schema.properties !== null) {
+    for (const key of Object.keys(schema.properties)) keys.add(key);
+  }
+  for (const value of Object.values(schema)) keysOf(value, keys);
+  return keys;
+}
+
+describe('docs/configuration.md', () => {
+  it('names every key of the schema', () => {
+    const keys = [...keysOf(jsonSchema())];
+    expect(keys.length).toBeGreaterThan(60);
+    expect(keys.filter((key) => !new RegExp(`[\`.{ ]${key}[\`:, }]`).test(document))).toEqual([]);
+  });
+
+  it('lists every environment variable with its default and its sentence', () => {
+    for (const { name, defaultValue, description } of ENVIRONMENT) {
+      expect(document).toContain(
+        `| \`${name}\` | ${defaultValue === null ? '' : `\`${defaultValue}\``} | ${description} |`,
+      );
+    }
+  });
+
+  it('shows a file that loads', async () => {
+    const [, yaml] = /```yaml\n([\s\S]*?)```/.exec(document) ?? [];
+    const policy = await policyOf(yaml ?? '');
+    expect(policy.routes.map(({ id, mode }) => `${id} ${mode}`)).toEqual(['fix-failing-check propose']);
+  });
+});

@@ -1,0 +1,85 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to secrets are written so
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { jsonSchema, loadConfig } from '@headgate/config';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+const EXAMPLE = join(import.meta.dirname, '../../../headgate.yaml');
+
+describe('the example headgate.yaml', () => {
+  it('loads without a warning, with no environment at all', async () => {
+    const result = await loadConfig({ path: EXAMPLE, env: {}, dataDir: '/data' });
+    expect(result).toMatchObject({ ok: true, warnings: [], files: [EXAMPLE] });
+  });
+
+  it('is what the contract for scripts says: source, authority, routes, triggers, lease, back-off', async () => {
+    const result = await loadConfig({ path: EXAMPLE, env: {}, dataDir: '/data' });
+    if (!result.ok) throw new Error('the example does not load');
+    const { policy } = result;
+    expect(policy.tenants.map(({ id }) => id)).toEqual(['default']);
+    expect(policy.sources).toEqual([
+      {
+        id: 'example-github',
+        kind: 'github',
+        webhookSecrets: ['${HEADGATE_EXAMPLE_WEBHOOK_SECRET:-example-webhook-secret}'],
+        authority: 'payload',
+        repositories: [
+          {
+            fullName: 'headgate/example',
+            url: '/data/example/repository.git',
+            defaultBranch: 'main',
+            ciTrusted: false,
+          },
+        ],
+        tenant: 'default',
+        realForge: false,
+      },
+    ]);
+    expect(policy.agents).toMatchObject([{ id: 'example', trustedExample: true }]);
+    expect(policy.lease).toEqual({
+      ttlMs: 12_000,
+      heartbeatMs: 3_000,
+      renewDeadlineMs: 8_000,
+      stopMarginMs: 4_000,
+    });
+    expect(policy.routes).toMatchObject([
+      {
+        id: 'fix-failing-check',
+        on: [{ kind: 'event', type: 'github.check_run.completed' }, { kind: 'manual' }],
+        when: { source: 'event.check_run.conclusion == "failure"' },
+        mode: 'act',
+        agent: 'example',
+        queue: 'default',
+        retry: { backoffMs: [1_000] },
+      },
+      {
+        id: 'tidy',
+        on: [{ kind: 'schedule', ordinal: 0, cron: '@every 20s', timezone: 'UTC' }, { kind: 'manual' }],
+        mode: 'act',
+        repositories: ['headgate/example'],
+        headStartSeconds: -3600,
+      },
+    ]);
+  });
+
+  it('is valid by the exported JSON Schema, which knows every mistake of spelling and type', async () => {
+    const validate = new Ajv2020({ allErrors: true }).compile(jsonSchema());
+    const example: unknown = parse(await readFile(EXAMPLE, 'utf8'));
+    validate(example);
+    expect(validate.errors).toBeNull();
+    for (const wrong of [
+      { version: 2 },
+      { version: 1, route: {} },
+      { version: 1, routes: { tidy: { on: [] } } },
+      { version: 1, routes: { tidy: { on: ['manual'], moed: 'act' } } },
+      { version: 1, routes: { tidy: { on: ['manual'], timeToLive: 30 } } },
+      { version: 1, routes: { tidy: { on: ['manual'], mode: 'actt' } } },
+      { version: 1, agents: { a: { runtime: 'claude', command: ['x'] } } },
+      { version: 1, lease: { ttl: '5x' } },
+    ]) {
+      expect(validate(wrong), JSON.stringify(wrong)).toBe(false);
+    }
+  });
+});
