@@ -30,7 +30,7 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { isDataFault } from '../connection/faults.js';
 import { tell } from '../history.js';
-import { type ExpiredLease, leases } from '../tables/leases.js';
+import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './finish.js';
 
@@ -60,9 +60,7 @@ export type ReapResult =
       /** Rows that the database refused; their leases stand. */
       readonly refused: readonly { readonly runId: RunId; readonly fault: unknown }[];
     }
-  | { readonly kind: 'graced'; readonly leases: readonly Graced[] };
-
-type Graced = Pick<Reaped, 'runId' | 'tenantId' | 'leaseId' | 'fencingToken'>;
+  | { readonly kind: 'graced'; readonly leases: readonly GracedLease[] };
 
 const MASS_FLOOR = 10;
 
@@ -79,7 +77,12 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
       const { expiredAt, reapedAt, status } = run;
       tell.took(HISTORY_OPS.reap, run, { expiredAt, reapedAt, status });
     }
-  } else for (const lease of result.leases) tell.took(HISTORY_OPS.reap, lease, { graced: true });
+  } else {
+    for (const lease of result.leases) {
+      const { reapedAt, expiresAt } = lease;
+      tell.took(HISTORY_OPS.reap, lease, { graced: true, reapedAt, expiresAt });
+    }
+  }
   return result;
 }
 
