@@ -103,8 +103,11 @@ function planOf(submission: Submission, route: RoutePolicy, repository: SignalRe
   return { ...workOf(submission.signal, route), concurrency: concurrency.key };
 }
 
-/** What a person names wins over the route's templates, and those over what the kind of event implies. */
-function workOf(
+/**
+ * Which work a signal asks of a route. What a person names wins over the route's templates, and those over what the
+ * kind of event implies.
+ */
+export function workOf(
   signal: Signal,
   route: RoutePolicy,
 ): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
