@@ -8,7 +8,7 @@ import { FakeClone } from './fake-clone.js';
 /** Set-up and nothing else: pnpm.mjs then runs pnpm with no arguments of note. */
 const setUp = (clone: FakeClone) => clone.run('pnpm.mjs', ['version']);
 
-describe('the set-up of a clone', () => {
+describe('the set-up of a clone', { timeout: 120_000 }, () => {
   test('fetches pnpm, installs and builds the first time, and does none of it the second time', async () => {
     const clone = new FakeClone();
     const first = await setUp(clone);

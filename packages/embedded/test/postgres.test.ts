@@ -49,7 +49,7 @@ async function clusterOf(server: PostgresServer): Promise<string> {
   return String(await ask(server, sql, server.superuserUrl ?? ''));
 }
 
-describe('the private Postgres', () => {
+describe('the private Postgres', { timeout: 120_000 }, () => {
   test('runs under a folder only its user may enter, in UTF8 and the C locale, owned by no superuser', async () => {
     const dataDir = dataFolder();
     expect(statSync(dirname(dataDir)).mode & 0o077).toBe(0);
@@ -175,7 +175,7 @@ describe('the private Postgres', () => {
   });
 });
 
-describe('a start after the owner was killed', () => {
+describe('a start after the owner was killed', { timeout: 120_000 }, () => {
   const script = fileURLToPath(new URL('start-and-hang.ts', import.meta.url));
 
   async function ownerOf(dataDir: string): Promise<{ owner: ChildProcess; pids: readonly number[] }> {

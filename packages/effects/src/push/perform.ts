@@ -17,7 +17,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Operation, OperationFence, OperationLedger, ReasonCode } from '@headgate/domain';
 import { isOperationUnknown } from '@headgate/domain';
 import { pushCommit, type RemoteOptions } from '@headgate/git';
-import { failPoint, record, testSignal } from '@headgate/telemetry';
+import { failPoint, HISTORY_OPS, record, testSignal } from '@headgate/telemetry';
 import { isSamePush, type PushIntent, pushIntentData, readPushIntent } from './intent.js';
 import { lookUpPush, type PushTrace } from './lookup.js';
 
@@ -73,9 +73,8 @@ export async function performPush(input: PerformPushInput): Promise<PerformPushR
     commitSha: input.commitSha,
     expectedOldSha: input.expectedOldSha,
   };
-  note(input, 'invoke', 'effect.intend');
   const intended = await ledger.intend({ key, kind: 'push', fence, intent: pushIntentData(intent) });
-  note(input, 'operation' in intended ? 'ok' : 'fail', 'effect.intend', { kind: intended.kind });
+  // The ledger itself records the intent in the history, with the time of its commit.
   if (!('operation' in intended)) return { kind: intended.kind };
   await failPoint('effects.intended');
 
@@ -116,15 +115,15 @@ type Step = { readonly operation: Operation } | { readonly ended: PerformPushRes
 /** Attempt, call, report. Gives the row as it stands afterwards. */
 async function call(input: PerformPushInput, intent: PushIntent): Promise<Step> {
   const { ledger, fence, key } = input;
-  note(input, 'invoke', 'effect.attempt');
+  note(input, 'invoke', HISTORY_OPS.attempt);
   const attempt = await ledger.attempt({ key, fence });
-  note(input, attempt.kind === 'go' ? 'ok' : 'fail', 'effect.attempt', { kind: attempt.kind });
+  note(input, attempt.kind === 'go' ? 'ok' : 'fail', HISTORY_OPS.attempt, { kind: attempt.kind });
   if (!('operation' in attempt)) return { ended: { kind: attempt.kind } };
   if (attempt.kind !== 'go') return attempt;
   const { tries } = attempt.operation;
   await failPoint('effects.attempted');
 
-  note(input, 'invoke', 'effect.call', { tries });
+  note(input, 'invoke', HISTORY_OPS.effectCall, { tries });
   testSignal('effects.push.calling', { key, tries });
   const pushed = await pushCommit({
     ...remoteOptions(input),
@@ -135,7 +134,7 @@ async function call(input: PerformPushInput, intent: PushIntent): Promise<Step> 
   note(
     input,
     pushed.kind === 'unknown' ? 'info' : pushed.kind === 'pushed' ? 'ok' : 'fail',
-    'effect.call',
+    HISTORY_OPS.effectCall,
     pushed,
   );
   await failPoint('effects.called');
@@ -146,7 +145,7 @@ async function call(input: PerformPushInput, intent: PushIntent): Promise<Step> 
     case 'refused':
       return ledger.abandoned({ key, tries, detail: pushed.report });
     case 'stale': {
-      const trace = await lookUpPush(intent, { ...remoteOptions(input), gitDir: input.gitDir });
+      const trace = await look(input, intent);
       if (trace.kind === 'ours') return confirm(input, { source: 'read', sha: trace.foundSha });
       if (trace.kind === 'other') return conflict(input, tries, intent, trace);
       const detail = `${pushed.report}; ${trace.kind === 'unreadable' ? trace.detail : 'and yet it is where it was'}`;
@@ -169,8 +168,7 @@ async function settle(input: PerformPushInput, intent: PushIntent, unknown: Oper
     if (signal?.aborted === true) {
       return { ended: { kind: 'ambiguous', detail: 'stopped before the outcome was read' } };
     }
-    const trace = await lookUpPush(intent, { ...remoteOptions(input), gitDir: input.gitDir });
-    note(input, 'info', 'effect.read', trace);
+    const trace = await look(input, intent);
     testSignal('effects.push.read', { key, trace: trace.kind });
     switch (trace.kind) {
       case 'ours':
@@ -193,6 +191,13 @@ async function settle(input: PerformPushInput, intent: PushIntent, unknown: Oper
   }
 }
 
+async function look(input: PerformPushInput, intent: PushIntent): Promise<PushTrace> {
+  note(input, 'invoke', HISTORY_OPS.effectRead);
+  const trace = await lookUpPush(intent, { ...remoteOptions(input), gitDir: input.gitDir });
+  note(input, trace.kind === 'unreadable' ? 'info' : 'ok', HISTORY_OPS.effectRead, trace);
+  return trace;
+}
+
 async function confirm(
   input: PerformPushInput,
   evidence: { readonly source: 'push' | 'read'; readonly report?: string; readonly sha: string },
@@ -203,7 +208,7 @@ async function confirm(
     externalId: `${input.ref}@${input.commitSha}`,
     url: input.url ?? null,
   });
-  note(input, 'ok', 'effect.confirm', { kind: report.kind, state: report.operation.state });
+  note(input, 'ok', 'operation.confirm', { kind: report.kind, state: report.operation.state });
   await failPoint('effects.confirmed');
   return report;
 }

@@ -4,6 +4,7 @@
  */
 import type { Operation, OperationLedger } from '@headgate/domain';
 import { isOperationUnknown } from '@headgate/domain';
+import { HISTORY_OPS, record } from '@headgate/telemetry';
 import { readPushIntent } from './intent.js';
 import { type LookupOptions, lookUpPush } from './lookup.js';
 import { describeConflict, SETTLE_MS } from './perform.js';
@@ -42,7 +43,10 @@ export async function resolveAmbiguous(input: ResolveInput): Promise<ResolveResu
       return { kind: 'not-ambiguous', operation: marked.operation };
     }
   }
+  const reading = { op: HISTORY_OPS.effectRead, run: operation.runId, key } as const;
+  record({ ...reading, type: 'invoke' });
   const trace = await lookUpPush(intent, options);
+  record({ ...reading, type: trace.kind === 'unreadable' ? 'info' : 'ok', result: trace });
   switch (trace.kind) {
     case 'unreadable':
       return { kind: 'unreadable', detail: trace.detail };

@@ -155,6 +155,7 @@ function isLink(value: unknown): value is Link {
 }
 
 function tryCopy(native: string, refused: string[]): string | null {
+  if (!isComplete(native)) return null;
   try {
     return copyWhereReachable(native);
   } catch (error) {
@@ -173,30 +174,31 @@ function copyWhereReachable(native: string): string {
   const name = `headgate-postgres-${shortHash(`${process.getuid?.()} ${manifest}`)}`;
   const home = ownFolderInSharedPlace(join(persistentTemp(), name), 0o755);
   const copy = join(home, 'native');
-  if (isCompleteCopy(copy)) return copy;
+  if (isComplete(copy)) return copy;
   const draft = join(home, `draft-${randomBytes(6).toString('hex')}`);
-  // Static libraries are two thirds of the files and of no use to a server.
+  // Without static libraries, of no use to a server; and with links where an installer put whole copies of a file.
+  const links = new Set(linksOf(native).map(({ target }) => join(native, '..', target)));
   cpSync(native, join(draft, 'native'), {
     recursive: true,
     verbatimSymlinks: true,
-    filter: (path) => !path.endsWith('.a'),
+    filter: (path) => !path.endsWith('.a') && !links.has(path),
   });
   openToAll(draft);
   hydrateLinks(join(draft, 'native'));
-  if (!isCompleteCopy(copy)) rmSync(copy, { recursive: true, force: true });
+  if (!isComplete(copy)) rmSync(copy, { recursive: true, force: true });
   try {
     renameSync(join(draft, 'native'), copy);
   } catch (error) {
-    if (!isCompleteCopy(copy)) throw error;
+    if (!isComplete(copy)) throw error;
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
   return copy;
 }
 
-function isCompleteCopy(copy: string): boolean {
+function isComplete(native: string): boolean {
   // The system's cleaner may have taken files that nobody touched for a month.
-  return ['bin/postgres', 'bin/initdb', 'share'].every((part) => existsSync(join(copy, part)));
+  return ['bin/postgres', 'bin/initdb', 'share'].every((part) => existsSync(join(native, part)));
 }
 
 /** As `chmod -R a+rX`: an install under umask 077 is a reason why we copy at all. */

@@ -66,9 +66,6 @@ export async function collectChanges(input: CollectInput): Promise<CollectResult
     if (found.kind === 'refused') return found;
     const { changes } = found;
     if (changes.length === 0) return { kind: 'no-change' };
-    if (changes.length > limits.changedFiles) {
-      return refused('OUTPUT_LIMIT', `${changes.length} files changed, at most ${limits.changedFiles} may`);
-    }
     const rules = { paths: input.paths ?? [], protectedPaths: input.protectedPaths ?? [] };
     const broken = judgePaths(
       changes.map((change) => change.path),
@@ -124,6 +121,9 @@ function unreadable(error: unknown, workspace: string): Refusal | null {
 /** Nothing that a repository or a user could configure. */
 const DIFF = ['diff-tree', '-r', '--no-renames', '--no-ext-diff', '--no-textconv', '--no-color'];
 
+/** Files that are open at the same time while they are compared. */
+const FILES_AT_ONCE = 16;
+
 async function compare(
   input: CollectInput,
   base: ReadonlyMap<string, BaseEntry>,
@@ -133,19 +133,12 @@ async function compare(
 ): Promise<{ readonly kind: 'compared'; readonly changes: readonly Change[] } | Refusal> {
   const algorithm = objectFormatOf(input.baseSha);
   const changes: Change[] = [];
+  const tooMany = refused('OUTPUT_LIMIT', `more than ${limits.changedFiles} files changed`);
   let totalBytes = 0;
-  for (const [path, entry] of entries) {
-    const before = base.get(path);
-    const file = join(input.workspace, path);
-    const mode = entry.kind === 'link' ? '120000' : entry.isExecutable ? '100755' : '100644';
-    const size = entry.kind === 'link' ? Buffer.byteLength(entry.target) : entry.size;
-    if (before !== undefined && before.size === size) {
-      const oid =
-        entry.kind === 'link'
-          ? hashOf(algorithm, Buffer.from(entry.target))
-          : await hashFile(algorithm, file, size);
-      if (oid === before.oid && mode === before.mode) continue;
-    }
+  for (const [path, entry] of await differing(input, base, entries)) {
+    // First of all: ten thousand new files are not read to be refused.
+    if (changes.length === limits.changedFiles) return tooMany;
+    const size = sizeOf(entry);
     if (size > limits.fileBytes) {
       return refused('OUTPUT_LIMIT', `${quoted(path)} has ${size} bytes, at most ${limits.fileBytes} may be`);
     }
@@ -155,30 +148,75 @@ async function compare(
     }
     if (entry.kind === 'link' && !isLinkInside(path, entry.target)) return linkRefusal(path, entry.target);
     const content =
-      entry.kind === 'link' ? Buffer.from(entry.target) : await readPlainFile(file, limits.fileBytes);
+      entry.kind === 'link'
+        ? Buffer.from(entry.target)
+        : await readPlainFile(join(input.workspace, path), limits.fileBytes);
     if (content === null) return refused('JUDGE_REJECTED', `${quoted(path)} changed while it was read`);
     const oid = hashOf(algorithm, content);
     await writeFile(join(staging, 'blobs', oid), content, { mode: 0o600 });
-    changes.push({ path, mode, oid, status: before === undefined ? 'added' : 'modified' });
+    changes.push({ path, mode: modeOf(entry), oid, status: base.has(path) ? 'modified' : 'added' });
   }
   for (const [path, before] of base) {
-    if (before.mode !== '160000' && !entries.has(path)) {
-      changes.push({ path, mode: '0', oid: before.oid, status: 'deleted' });
-    }
+    if (before.mode === '160000' || entries.has(path)) continue;
+    if (changes.length === limits.changedFiles) return tooMany;
+    changes.push({ path, mode: '0', oid: before.oid, status: 'deleted' });
   }
   changes.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
   return { kind: 'compared', changes };
 }
 
+/** What is not, byte for byte and mode for mode, as the base has it. Only files of the same size are read. */
+async function differing(
+  input: CollectInput,
+  base: ReadonlyMap<string, BaseEntry>,
+  entries: ReadonlyMap<string, FoundEntry>,
+): Promise<readonly (readonly [string, FoundEntry])[]> {
+  const algorithm = objectFormatOf(input.baseSha);
+  const isSame = async ([path, entry]: readonly [string, FoundEntry]): Promise<boolean> => {
+    const before = base.get(path);
+    if (before === undefined || before.mode !== modeOf(entry) || before.size !== sizeOf(entry)) return false;
+    const oid =
+      entry.kind === 'link'
+        ? hashOf(algorithm, Buffer.from(entry.target))
+        : await hashFile(algorithm, join(input.workspace, path), entry.size);
+    return oid === before.oid;
+  };
+  const all = [...entries];
+  const found: (readonly [string, FoundEntry])[] = [];
+  for (let start = 0; start < all.length; start += FILES_AT_ONCE) {
+    const some = all.slice(start, start + FILES_AT_ONCE);
+    const same = await Promise.all(some.map(isSame));
+    found.push(...some.filter((_, index) => same[index] !== true));
+  }
+  return found;
+}
+
+const modeOf = (entry: FoundEntry): string =>
+  entry.kind === 'link' ? '120000' : entry.isExecutable ? '100755' : '100644';
+
+const sizeOf = (entry: FoundEntry): number =>
+  entry.kind === 'link' ? Buffer.byteLength(entry.target) : entry.size;
+
 function hashOf(algorithm: string, content: Buffer): string {
   return createHash(algorithm).update(`blob ${content.length}\0`).update(content).digest('hex');
 }
 
+/** Above it a file is not held in memory to be compared. */
+const STREAMED_FROM_BYTES = 1024 * 1024;
+
 async function hashFile(algorithm: string, path: string, size: number): Promise<string> {
   const hash = createHash(algorithm).update(`blob ${size}\0`);
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const handle = await open(path, flags);
-  for await (const chunk of createReadStream('', { fd: handle })) hash.update(chunk as Buffer);
+  const file = await open(path, flags);
+  if (size > STREAMED_FROM_BYTES) {
+    for await (const chunk of createReadStream('', { fd: file })) hash.update(chunk as Buffer);
+  } else {
+    try {
+      hash.update(await file.readFile());
+    } finally {
+      await file.close();
+    }
+  }
   return hash.digest('hex');
 }
 

@@ -32,19 +32,13 @@ export class IgnoreRules {
     for (const entry of entries) {
       if (entry.isFolder) await mkdir(join(this.#scaffold, entry.path), { recursive: true });
     }
-    const args = [
-      `--work-tree=${this.#scaffold}`,
-      '--literal-pathspecs',
-      'check-ignore',
-      '--no-index',
-      '-z',
-      '--stdin',
-    ];
+    const args = [`--work-tree=${this.#scaffold}`, 'check-ignore', '--no-index', '-z', '--stdin'];
     const result = await runGit({
       gitDir: this.#gitDir,
       cwd: this.#scaffold,
       args,
-      stdin: entries.map((entry) => `${entry.path}\0`).join(''),
+      // With `./` in front no name is taken for pathspec magic.
+      stdin: entries.map((entry) => `./${entry.path}\0`).join(''),
       ...(signal === undefined ? {} : { signal }),
     });
     // 1 means that nothing is ignored.
@@ -53,7 +47,8 @@ export class IgnoreRules {
       result.stdout
         .toString('utf8')
         .split('\0')
-        .filter((path) => path !== ''),
+        .filter((path) => path !== '')
+        .map((path) => path.slice(2)),
     );
   }
 }

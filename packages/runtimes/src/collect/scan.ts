@@ -41,6 +41,7 @@ interface Seen {
 }
 
 const MAX_IGNORE_FILE_BYTES = 1024 * 1024;
+const LOOKS_AT_ONCE = 64;
 
 export async function scanWorkspace(input: ScanInput): Promise<ScanResult> {
   const { base, limits } = input;
@@ -96,7 +97,7 @@ async function listFolder(
   folder: string,
 ): Promise<{ readonly kind: 'listed'; readonly entries: readonly Seen[] } | Refusal> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  const entries: Seen[] = [];
+  const paths: string[] = [];
   for (const bytes of await readdir(join(workspace, folder), { encoding: 'buffer' })) {
     let name: string;
     try {
@@ -105,8 +106,14 @@ async function listFolder(
       const place = folder === '' ? 'the top folder' : quoted(folder);
       return refused('JUDGE_REJECTED', `a name in ${place} is not UTF-8: ${bytes.toString('hex')}`);
     }
-    const path = folder === '' ? name : `${folder}/${name}`;
-    entries.push({ path, stats: await lstat(join(workspace, path)) });
+    paths.push(folder === '' ? name : `${folder}/${name}`);
+  }
+  const entries: Seen[] = [];
+  for (let start = 0; start < paths.length; start += LOOKS_AT_ONCE) {
+    const some = paths.slice(start, start + LOOKS_AT_ONCE);
+    entries.push(
+      ...(await Promise.all(some.map(async (path) => ({ path, stats: await lstat(join(workspace, path)) })))),
+    );
   }
   return { kind: 'listed', entries };
 }

@@ -79,7 +79,7 @@ export class PidNamespace implements SandboxProvider {
 
   start(spec: SandboxSpec): SandboxProcess {
     const argv = tiedToUs([
-      'unshare',
+      findProgram('unshare') ?? 'unshare',
       ...this.#flags,
       '--',
       '/bin/sh',

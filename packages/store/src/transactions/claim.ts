@@ -149,7 +149,7 @@ export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimRes
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
   const key = request.workerId;
   const op = HISTORY_OPS.claim;
-  record({ type: 'invoke', op, key, result: request.hinted.map((hint) => hint.runId) });
+  record({ type: 'invoke', op, key, result: { limit: request.limit } });
   try {
     const result = await pool.transaction((c) => claimOnce(c, request), {
       readBack: (c) => readBack(c, request),
