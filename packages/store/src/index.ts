@@ -4,6 +4,7 @@ export * from './fence.js';
 export * from './locks.js';
 export * from './migrations/credentials.js';
 export * from './migrations/migrate.js';
+export * from './orm.js';
 export * from './tables/api-tokens.js';
 export * from './tables/artifacts.js';
 export * from './tables/attempts.js';
