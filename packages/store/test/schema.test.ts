@@ -1,9 +1,10 @@
-import { declaredStatements, deferredSignals, orm, schema } from '@headgate/store';
+import { declaredStatements, orm, schema } from '@headgate/store';
 import { finishRun, runInStatus, seedRun, seedTenant, testStore } from '@headgate/testkit';
 import { eq, getTableColumns, is, sql } from 'drizzle-orm';
 import { getTableConfig, PgTable } from 'drizzle-orm/pg-core';
 import { describe, expect, test } from 'vitest';
 import { latchBehind, rows } from './rows.js';
+import { serviceSession } from './sessions.js';
 
 interface ColumnFact extends Record<string, unknown> {
   readonly table: string;
@@ -100,15 +101,15 @@ describe('the tables that drizzle is told of', () => {
 describe('declared statements', () => {
   test('are all accepted by the database as it is migrated', async () => {
     const db = await testStore();
-    expect(await db.service.use((c) => deferredSignals.due(c, 1))).toEqual([]);
+    const session = await serviceSession(db);
     const refused: string[] = [];
     for (const { name, text } of declaredStatements()) {
-      await db.service
-        .transaction((c) => c.query(`prepare checked as ${text}`))
-        .catch((fault: unknown) => {
-          refused.push(`${name}: ${String(fault)}`);
-        });
-      await db.service.use((c) => c.query('deallocate all'));
+      try {
+        await session.query(`prepare checked as ${text}`);
+        await session.query('deallocate checked');
+      } catch (fault) {
+        refused.push(`${name}: ${String(fault)}`);
+      }
     }
     expect(refused).toEqual([]);
   });

@@ -404,9 +404,9 @@ describe('schedules', () => {
       schedules.ensure(c, { id, tenantId, route: 'tidy', ordinal: 0, spec, policyVersion, nextAt: past }),
     );
     await db.service.transaction(async (c) => {
-      const due = await schedules.lockDue(c);
+      const due = await schedules.lockDue(c, id);
       expect(due).toMatchObject({ id, spec, nextAt: past, lastNominalAt: null });
-      expect(await db.reserved.transaction((other) => schedules.lockDue(other))).toBeNull();
+      expect(await db.reserved.transaction((other) => schedules.lockDue(other, id))).toBeNull();
       const tick = {
         scheduleId: id,
         nominalAt: past,
@@ -423,7 +423,7 @@ describe('schedules', () => {
       await schedules.advance(c, id, past, new Date('2026-01-01T00:00:20Z'));
     });
     await db.service.transaction(async (c) => {
-      expect(await schedules.lockDue(c)).toMatchObject({ id, lastNominalAt: past });
+      expect(await schedules.lockDue(c, id)).toMatchObject({ id, lastNominalAt: past });
     });
   });
 
