@@ -4,6 +4,7 @@
 import type { Decision, Ids, RunId, SignalAnswer, Verdict } from '@headgate/domain';
 import {
   type ActivePolicy,
+  type DeferredRow,
   type Dimensions,
   deferredSignals,
   isDataFault,
@@ -72,8 +73,13 @@ export class Admission {
    * decided. Several promoters are harmless.
    */
   async promoteDue(limit: number): Promise<number> {
-    const due = await this.#options.pool.use((c) => deferredSignals.due(c, limit));
-    if (due.length === 0) return 0;
+    return (await this.promoteOverdue(limit, 0)).length;
+  }
+
+  /** As `promoteDue`, only those that have been due for `lateByMs`. Returns what was decided by this call. */
+  async promoteOverdue(limit: number, lateByMs: number): Promise<readonly DeferredRow[]> {
+    const due = await this.#options.pool.use((c) => deferredSignals.due(c, limit, lateByMs));
+    if (due.length === 0) return [];
     const results = await this.#write(
       due.map((row): Submission => {
         const kept = reviveDeferred(row.candidate);
@@ -97,7 +103,7 @@ export class Admission {
         ),
       );
     }
-    return results.filter((result) => result.status === 'fulfilled').length;
+    return due.filter((_row, at) => results[at]?.status === 'fulfilled');
   }
 
   /** One transaction for all; on a data fault the batch is halved until the bad one stands alone (SQL rule 9). */

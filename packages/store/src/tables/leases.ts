@@ -149,12 +149,13 @@ const grace = statement(
         set graced = true, expires_at = clock_timestamp() + $1 * interval '1 millisecond',
             renew_until = greatest(l.renew_until, clock_timestamp() + ($1 + 1000) * interval '1 millisecond')
        from late where l.run_id = late.run_id and l.expires_at <= clock_timestamp()
-     returning l.run_id, l.tenant_id, l.task_id, l.fencing_token, l.lease_id
+     returning l.run_id, l.tenant_id, l.task_id, l.fencing_token, l.lease_id, l.expires_at
    ), told as (
      insert into headgate.run_event (id, tenant_id, run_id, task_id, type, reason_code, actor, fencing_token, lease_id)
      select headgate.uuid7(), tenant_id, run_id, task_id, 'lease.graced', 'MASS_EXPIRY', $2, fencing_token, lease_id from graced
    )
-   select run_id as "runId", tenant_id as "tenantId", fencing_token::text as "fencingToken", lease_id as "leaseId"
+   select run_id as "runId", tenant_id as "tenantId", fencing_token::text as "fencingToken", lease_id as "leaseId",
+          clock_timestamp() as "gracedAt", expires_at as "expiresAt"
      from graced`,
 );
 const release = statement('lease.release', 'delete from headgate.lease where run_id = any ($1::uuid[])');
@@ -178,6 +179,13 @@ export interface ExpiredLease {
   readonly control: LeaseControl | null;
   readonly expiredAt: Date;
   readonly takenAt: Date;
+}
+
+export interface GracedLease extends Fence {
+  readonly tenantId: number;
+  /** Both in database time. */
+  readonly gracedAt: Date;
+  readonly expiresAt: Date;
 }
 
 export interface LockedLease {
@@ -276,12 +284,8 @@ export const leases = {
       expired: 0,
       expiredUngraced: 0,
     },
-  grace: (
-    c: Connection,
-    ttlMs: number,
-    actor: string,
-  ): Promise<{ runId: RunId; tenantId: number; fencingToken: string; leaseId: LeaseId }[]> =>
-    c.run(grace, [ttlMs, actor]),
+  grace: (c: Connection, ttlMs: number, actor: string): Promise<GracedLease[]> =>
+    c.run<GracedLease>(grace, [ttlMs, actor]),
   release: (c: Connection, runIds: readonly RunId[]): Promise<number> =>
     runIds.length === 0 ? Promise.resolve(0) : c.count(release, [runIds]),
   setControl: (c: Connection, rows: readonly { runId: RunId; control: LeaseControl }[]): Promise<number> =>

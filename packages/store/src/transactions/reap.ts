@@ -30,9 +30,10 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { isDataFault } from '../connection/faults.js';
 import { tell } from '../history.js';
-import { type ExpiredLease, leases } from '../tables/leases.js';
+import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './finish.js';
+import { type Orphan, releaseOrphans } from './repairs-lease.js';
 
 export interface ReapOptions {
   readonly limit: number;
@@ -60,9 +61,7 @@ export type ReapResult =
       /** Rows that the database refused; their leases stand. */
       readonly refused: readonly { readonly runId: RunId; readonly fault: unknown }[];
     }
-  | { readonly kind: 'graced'; readonly leases: readonly Graced[] };
-
-type Graced = Pick<Reaped, 'runId' | 'tenantId' | 'leaseId' | 'fencingToken'>;
+  | { readonly kind: 'graced'; readonly leases: readonly GracedLease[] };
 
 const MASS_FLOOR = 10;
 
@@ -79,7 +78,12 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
       const { expiredAt, reapedAt, status } = run;
       tell.took(HISTORY_OPS.reap, run, { expiredAt, reapedAt, status });
     }
-  } else for (const lease of result.leases) tell.took(HISTORY_OPS.reap, lease, { graced: true });
+  } else {
+    for (const lease of result.leases) {
+      const { gracedAt: reapedAt, expiresAt } = lease;
+      tell.took(HISTORY_OPS.reap, lease, { graced: true, reapedAt, expiresAt });
+    }
+  }
   return result;
 }
 
@@ -125,18 +129,18 @@ async function reapOnce(
     ).map((run) => [run.runId, run]),
   );
   const endings: Ending[] = [];
-  const orphans: RunId[] = [];
+  const orphans: Orphan[] = [];
   const reaped: Reaped[] = [];
   for (const lease of expired) {
     const run = locked.get(lease.runId);
     if (run === undefined || isTerminal(run.status)) {
-      orphans.push(lease.runId);
+      orphans.push({ ...lease, status: run?.status ?? null });
       continue;
     }
     const ending = endingOf(run, lease, options);
     // A lease beside a run that cannot lose one: only the lease is wrong.
     if (ending.walk.steps.length === 0) {
-      orphans.push(lease.runId);
+      orphans.push({ ...lease, status: run.status });
       continue;
     }
     endings.push(ending);
@@ -152,7 +156,7 @@ async function reapOnce(
     });
   }
   await writeEndings(c, endings);
-  await leases.release(c, orphans);
+  await releaseOrphans(c, orphans, options.actor);
   return reaped;
 }
 
