@@ -8,7 +8,7 @@ import type { Prepared } from './prepare.js';
 export type Admit = Extract<AdmissionWrite, { kind: 'admit' }>;
 
 /** The dimension keys a candidate may need, to be made before the transaction (SQL rule 8). */
-export function dimensionKeysOf(prepared: Prepared, tenantId: number): DimensionKey[] {
+export function dimensionKeysOf(prepared: Prepared, tenantId: number): readonly DimensionKey[] {
   const { route, signal } = prepared.candidate;
   if (route === null) return [];
   const keys = countedKeysOf({

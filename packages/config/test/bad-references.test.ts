@@ -72,7 +72,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
       withRoute('requires: { gpu: true }', 'risk: high') +
       'queues: [ { id: a, risk: [low] }, { id: b, profile: { node: "22" } }, { id: b, risk: [low] }, { id: c, tenants: [acme] } ]\n',
     says: [
-      '7:3 routes.tidy: no queue takes the route: a takes no HIGH risk; b lacks gpu; b takes no HIGH risk; c is not for tenant default. Add { id: default } as the last queue.',
+      '7:3 routes.tidy: no queue takes the route: a takes no HIGH risk; b lacks gpu (not offered); b takes no HIGH risk; c is not for tenant default. Add { id: default } as the last queue.',
       '11:73 queues[2].id: there are two queues "b". Rename or remove one.',
       '11:114 queues[3].tenants[0]: there is no tenant "acme". Use one of: default.',
     ],
@@ -83,7 +83,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
       withRoute('requires: { gpu: true }', 'risk: high') +
       'queues: [ { id: quick, risk: [low] }, { id: plain, profile: { node: "22" } } ]\n',
     says: [
-      '7:3 routes.tidy: no queue takes the route: quick takes no HIGH risk; plain lacks gpu. Add { id: default } as the last queue.',
+      '7:3 routes.tidy: no queue takes the route: quick takes no HIGH risk; plain lacks gpu (not offered). Add { id: default } as the last queue.',
     ],
   },
   {

@@ -105,6 +105,7 @@ describe('defaults', () => {
     const queues = `queues:
   - { id: risky, risk: [high, critical] }
   - { id: graphics, profile: { gpu: true, memoryGb: 16 } }
+  - { id: node, profile: { node: "22.1.0" }, tenants: [default] }
   - { id: acme-only, tenants: [acme] }
   - { id: default }
 tenants: { default: {}, acme: {} }
@@ -115,7 +116,8 @@ tenants: { default: {}, acme: {} }
     expect(await queueOf('risk: high')).toBe('risky');
     expect(await queueOf('requires: { gpu: true, memoryGb: 8 }')).toBe('graphics');
     expect(await queueOf('requires: { gpu: true, memoryGb: 32 }')).toBe('default');
-    expect(await queueOf('requires: { node: ">=20" }')).toBe('default');
+    expect(await queueOf('requires: { node: ">=20" }')).toBe('node');
+    expect(await queueOf('requires: { node: ">=24" }')).toBe('default');
   });
 
   it('limits by risk are known by their capital names, however they are written', async () => {

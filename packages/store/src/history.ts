@@ -10,7 +10,7 @@ export interface Subject {
   readonly tenantId?: number;
   readonly fencingToken?: string;
   readonly leaseId?: string;
-  /** An operation's. */
+  /** What a call is known by besides its run: the worker of a claim. */
   readonly key?: string;
 }
 

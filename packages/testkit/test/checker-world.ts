@@ -52,7 +52,12 @@ export function entry(
   return made;
 }
 
-export function run(id: string, taskId: string, inputVersion: string, rest: Partial<RunRow>): RunRow {
+export function run(
+  id: string,
+  taskId: string,
+  inputVersion: string,
+  rest: Partial<Writable<RunRow>>,
+): Writable<RunRow> {
   return {
     id,
     taskId,

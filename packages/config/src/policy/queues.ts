@@ -1,4 +1,11 @@
-import type { Capabilities, QueuePolicy, Risk, TenantPolicy } from '@headgate/domain';
+import {
+  type Capabilities,
+  match,
+  missingInWords,
+  type QueuePolicy,
+  type Risk,
+  type TenantPolicy,
+} from '@headgate/domain';
 import { suggest } from '../problems/index.js';
 import type { HeadgateFile } from '../schema/headgate-file.js';
 import { RISKS } from '../schema/scalars.js';
@@ -55,23 +62,14 @@ export function chooseQueue(
 ): QueueChoice {
   const reasons: string[] = [];
   for (const queue of queues) {
-    const missing = Object.entries(requires).filter(([name, need]) => !includes(queue.profile[name], need));
+    const fit = match(requires, queue.profile);
     if (queue.tenants.length > 0 && !queue.tenants.includes(tenant)) {
       reasons.push(`${queue.id} is not for tenant ${tenant}`);
     } else if (!queue.risk.includes(risk)) reasons.push(`${queue.id} takes no ${risk} risk`);
     // A queue without a profile promises nothing and asks for nothing: each worker is matched by itself.
-    else if (missing.length > 0 && Object.keys(queue.profile).length > 0) {
-      reasons.push(`${queue.id} lacks ${missing.map(([name]) => name).join(', ')}`);
+    else if (!fit.ok && Object.keys(queue.profile).length > 0) {
+      reasons.push(`${queue.id} lacks ${missingInWords(fit.missing)}`);
     } else return { kind: 'queue', id: queue.id };
   }
   return { kind: 'none', reasons };
-}
-
-/** Profile and requirement are written by the same hand in the same file: equal words, numbers at least. */
-function includes(profile: Capabilities[string] | undefined, need: Capabilities[string]): boolean {
-  if (profile === undefined) return need === false;
-  if (typeof need === 'number' && typeof profile === 'number') return profile >= need;
-  if (typeof need !== 'object')
-    return Array.isArray(profile) ? profile.includes(String(need)) : profile === need;
-  return Array.isArray(profile) && need.every((one) => profile.includes(one));
 }

@@ -1,4 +1,4 @@
-import type { RepositoryPolicy, SourcePolicy } from '@headgate/domain';
+import { matchesRepository, type RepositoryPolicy, type SourcePolicy } from '@headgate/domain';
 
 export interface ReachedRepository {
   readonly source: SourcePolicy;
@@ -13,19 +13,9 @@ export function reposOf(
   return sources.flatMap((source) =>
     source.repositories
       .filter(
-        ({ fullName }) => patterns.length === 0 || patterns.some((pattern) => reaches(pattern, fullName)),
+        ({ fullName }) =>
+          patterns.length === 0 || patterns.some((pattern) => matchesRepository(pattern, fullName)),
       )
       .map((repository) => ({ source, repository })),
   );
-}
-
-/** `*` and `?` stay inside a segment, `**` crosses them, a lone `*` is every repository; case does not count. */
-function reaches(pattern: string, fullName: string): boolean {
-  if (pattern === '*') return true;
-  const source = pattern.replace(/\*\*|\*|\?|[.+^${}()|[\]\\]/g, (mark) => {
-    if (mark === '**') return '.*';
-    if (mark === '*') return '[^/]*';
-    return mark === '?' ? '[^/]' : `\\${mark}`;
-  });
-  return new RegExp(`^${source}$`, 'i').test(fullName);
 }

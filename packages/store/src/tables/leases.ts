@@ -149,13 +149,13 @@ const grace = statement(
         set graced = true, expires_at = clock_timestamp() + $1 * interval '1 millisecond',
             renew_until = greatest(l.renew_until, clock_timestamp() + ($1 + 1000) * interval '1 millisecond')
        from late where l.run_id = late.run_id and l.expires_at <= clock_timestamp()
-     returning l.run_id, l.tenant_id, l.task_id, l.fencing_token, l.lease_id, l.expires_at
+     returning l.run_id, l.tenant_id, l.task_id, l.fencing_token, l.lease_id, l.expires_at, clock_timestamp() as at
    ), told as (
      insert into headgate.run_event (id, tenant_id, run_id, task_id, type, reason_code, actor, fencing_token, lease_id)
      select headgate.uuid7(), tenant_id, run_id, task_id, 'lease.graced', 'MASS_EXPIRY', $2, fencing_token, lease_id from graced
    )
    select run_id as "runId", tenant_id as "tenantId", fencing_token::text as "fencingToken", lease_id as "leaseId",
-          clock_timestamp() as "gracedAt", expires_at as "expiresAt"
+          expires_at as "expiresAt", at as "reapedAt"
      from graced`,
 );
 const release = statement('lease.release', 'delete from headgate.lease where run_id = any ($1::uuid[])');
@@ -181,11 +181,14 @@ export interface ExpiredLease {
   readonly takenAt: Date;
 }
 
-export interface GracedLease extends Fence {
+/** An expired lease that was given time (MASS_EXPIRY). */
+export interface GracedLease {
+  readonly runId: RunId;
   readonly tenantId: number;
-  /** Both in database time. */
-  readonly gracedAt: Date;
+  readonly fencingToken: string;
+  readonly leaseId: LeaseId;
   readonly expiresAt: Date;
+  readonly reapedAt: Date;
 }
 
 export interface LockedLease {

@@ -147,35 +147,21 @@ export function maxLeaseMs(spec: RunSpec): number {
 
 export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimResult> {
   if (request.hinted.length === 0 || request.limit <= 0) return { kind: 'claimed', runs: [], busy: [] };
-  for (const hint of request.hinted) tell.invoked(HISTORY_OPS.claim, hint);
+  const key = request.workerId;
+  const op = HISTORY_OPS.claim;
+  record({ type: 'invoke', op, key, result: { limit: request.limit } });
   try {
     const result = await pool.transaction((c) => claimOnce(c, request), {
       readBack: (c) => readBack(c, request),
     });
-    tellClaims(request, result);
+    for (const run of result.kind === 'claimed' ? result.runs : []) {
+      const { acquiredAt, expiresAt } = run;
+      tell.took(op, { ...run, key }, { acquiredAt, expiresAt });
+    }
     return result;
   } catch (fault) {
-    for (const hint of request.hinted) tell.lost(HISTORY_OPS.claim, hint, fault);
+    record({ type: 'info', op, key, result: { fault: String(fault) } });
     throw fault;
-  }
-}
-
-function tellClaims(request: ClaimRequest, result: ClaimResult): void {
-  const taken = result.kind === 'claimed' ? result.runs : [];
-  const { workerId, limit } = request;
-  record({
-    type: 'ok',
-    op: HISTORY_OPS.claimBatch,
-    key: workerId,
-    result: { workerId, limit, rows: taken.length },
-  });
-  for (const { runId, leaseId } of request.hinted) {
-    const run = taken.find((one) => one.leaseId === leaseId);
-    if (run === undefined) tell.refused(HISTORY_OPS.claim, { runId, leaseId }, { answer: result.kind });
-    else {
-      const { acquiredAt, expiresAt, attemptNo } = run;
-      tell.took(HISTORY_OPS.claim, run, { acquiredAt, expiresAt, workerId, attemptNo });
-    }
   }
 }
 

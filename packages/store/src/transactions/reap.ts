@@ -80,7 +80,7 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
     }
   } else {
     for (const lease of result.leases) {
-      const { gracedAt: reapedAt, expiresAt } = lease;
+      const { reapedAt, expiresAt } = lease;
       tell.took(HISTORY_OPS.reap, lease, { graced: true, reapedAt, expiresAt });
     }
   }

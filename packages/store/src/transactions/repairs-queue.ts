@@ -4,7 +4,7 @@
  * Each is one transaction over proven rows (`repairs-prove`): conditional on what stands under the locks, and told
  * by one event for each run. Crash before COMMIT: nothing.
  */
-import { isTerminal, type RunId } from '@headgate/domain';
+import { isTerminal, type RunId, type RunStatus } from '@headgate/domain';
 import type { Pool } from '../connection/database.js';
 import { queueItems } from '../tables/queue-items.js';
 import { type RestoredItem, restoredItems } from '../tables/restored-items.js';
@@ -95,12 +95,12 @@ export function removeMisplacedItems(
     const known = proven.filter(hasMisplacedItem).map(({ run, standing }) => ({
       ...owner(run),
       status: standing.status,
-      reasonCode: isTerminal(run.status) ? ITEM_OF_TERMINAL : ITEM_MISPLACED,
+      reasonCode: codeOf(run.status),
     }));
     const orphans = (await proveItemsWithoutRun(c, runIds)).map((item) => ({
       ...owner(item),
       status: null,
-      reasonCode: ITEM_MISPLACED,
+      reasonCode: codeOf(null),
     }));
     const all = [...known, ...orphans];
     await queueItems.remove(
@@ -120,9 +120,9 @@ export function removeMisplacedItems(
   });
 }
 
-const ITEM_OF_TERMINAL = 'REPAIR_ITEM_OF_TERMINAL';
-const ITEM_MISPLACED = 'REPAIR_ITEM_MISPLACED';
-export type ItemRepairCode = typeof ITEM_OF_TERMINAL | typeof ITEM_MISPLACED;
+export type ItemRepairCode = 'REPAIR_ITEM_OF_TERMINAL' | 'REPAIR_ITEM_MISPLACED';
+const codeOf = (status: RunStatus | null): ItemRepairCode =>
+  status !== null && isTerminal(status) ? 'REPAIR_ITEM_OF_TERMINAL' : 'REPAIR_ITEM_MISPLACED';
 
 const owner = <Row extends Pick<Proven['run'], 'runId' | 'tenantId' | 'taskId'>>({
   runId,

@@ -3,7 +3,7 @@
  * ours. Labels are closed or bounded lists, never ids, keys or repositories: 2 000 label sets overflow a metric
  * and lose all its labels at once.
  */
-import { REASON_CODES, RUN_STATUSES } from '@headgate/domain';
+import { OPERATION_KINDS, OPERATION_STATES, REASON_CODES, RUN_STATUSES } from '@headgate/domain';
 import { counter, gauge, histogram } from './spec.js';
 
 /** Queues, providers and the like come from the configuration: few, but not known here. */
@@ -26,16 +26,6 @@ export const CAPACITY_DIMENSIONS = [
   'concurrency_key',
   'tokens_per_minute',
   'cost',
-] as const;
-const OPERATION_KINDS = ['push', 'pull_request', 'comment', 'check_run', 'notification'] as const;
-const OPERATION_STATES = [
-  'intended',
-  'attempted',
-  'confirmed',
-  'ambiguous',
-  'absent',
-  'conflicted',
-  'abandoned',
 ] as const;
 
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;

@@ -17,6 +17,7 @@ import {
   expireOverdue,
   type Fence,
   finish,
+  type Hinted,
   runs,
   stopRuns,
   writeVerdicts,
@@ -41,41 +42,57 @@ export interface ClaimSeed {
 
 /** Dispatches exactly this run, and returns its dispatch number. */
 export async function dispatchRun(db: Database, run: SeededRun): Promise<number> {
+  const [dispatchNo] = await dispatchRuns(db, [run]);
+  if (dispatchNo === undefined) throw new Error(`run ${run.runId} was not ready to be dispatched`);
+  return dispatchNo;
+}
+
+/** Their dispatch numbers, in their order. */
+export async function dispatchRuns(db: Database, list: readonly SeededRun[]): Promise<number[]> {
   const outcome = await dispatch(db.service, {
-    pairs: [{ queueId: run.tenant.queueId, tenantId: run.tenant.id, after: null }],
+    pairs: [],
     headsPerPair: 1,
     wait: true,
-    choose: () => [run.runId],
+    choose: () => list.map((run) => run.runId),
   });
-  const item = outcome.kind === 'dispatched' ? outcome.items[0] : undefined;
-  if (item === undefined) throw new Error(`run ${run.runId} was not ready to be dispatched`);
-  return item.dispatchNo;
+  const items = outcome.kind === 'dispatched' ? outcome.items : [];
+  return list.flatMap((run) => items.find((item) => item.runId === run.runId)?.dispatchNo ?? []);
 }
 
 /** As `dispatchRun`, with a fresh verdict: ready to be claimed. */
 export async function offerRun(db: Database, run: SeededRun): Promise<number> {
-  const dispatchNo = await dispatchRun(db, run);
-  await writeVerdicts(db.service, [{ runId: run.runId, dispatchNo, verdict: { kind: 'fresh' } }], 'test');
-  return dispatchNo;
+  const [hint] = await offerRuns(db, [run]);
+  if (hint === undefined) throw new Error(`run ${run.runId} was not offered`);
+  return hint.dispatchNo;
+}
+
+/** Dispatched, with fresh verdicts: the hints that a worker claims with. */
+export async function offerRuns(db: Database, list: readonly SeededRun[]): Promise<Hinted[]> {
+  const numbers = await dispatchRuns(db, list);
+  const hints = list.flatMap(({ runId }, at) => {
+    const dispatchNo = numbers[at];
+    return dispatchNo === undefined
+      ? []
+      : [{ runId, dispatchNo, attemptId: systemIds.next('att'), leaseId: systemIds.next('lease') }];
+  });
+  await writeVerdicts(
+    db.service,
+    hints.map(({ runId, dispatchNo }) => ({ runId, dispatchNo, verdict: { kind: 'fresh' } })),
+    'test',
+  );
+  return hints;
 }
 
 /** Dispatches and claims the run. */
 export async function claimRun(db: Database, run: SeededRun, seed: ClaimSeed = {}): Promise<SeededLease> {
-  const dispatchNo = await offerRun(db, run);
+  const hinted = await offerRuns(db, [run]);
   const workerId = seed.workerId ?? (await seedWorker(db, { queueIds: [run.tenant.queueId] }));
   const result = await claim(db.service, {
     workerId,
     queueIds: [run.tenant.queueId],
     ttlMs: seed.ttlMs ?? 60_000,
     policyVersion: run.tenant.policyVersion,
-    hinted: [
-      {
-        runId: run.runId,
-        dispatchNo,
-        attemptId: systemIds.next('att'),
-        leaseId: systemIds.next('lease'),
-      },
-    ],
+    hinted,
     limit: 1,
     verdictMaxAgeMs: 30_000,
   });

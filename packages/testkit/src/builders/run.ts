@@ -122,6 +122,16 @@ export async function seedRun(db: Database, seed: RunSeed = {}): Promise<SeededR
   return db.service.transaction((c) => admit(c, tenant, seed));
 }
 
+/** Several at once, in one transaction. */
+export async function seedRuns(db: Database, count: number, seed: RunSeed = {}): Promise<SeededRun[]> {
+  const tenant = seed.tenant ?? (await seedTenant(db));
+  return db.service.transaction(async (c) => {
+    const seeded: SeededRun[] = [];
+    for (let n = 0; n < count; n += 1) seeded.push(await admit(c, tenant, seed));
+    return seeded;
+  });
+}
+
 async function admit(c: Connection, tenant: SeededTenant, seed: RunSeed): Promise<SeededRun> {
   const runId = systemIds.next('run');
   const workKey = seed.workKey ?? `42/pr/${runId}/check/unit`;
