@@ -1,6 +1,13 @@
 /** The queue items of runs that lost theirs, made again from what their rows say. Writes dimensions only. */
 import type { Policy, RunId } from '@headgate/domain';
-import { type Dimensions, type Pool, policies, type RestoredItem, type RunForItem, runs } from '@headgate/store';
+import {
+  type Dimensions,
+  type Pool,
+  policies,
+  type RestoredItem,
+  type RunForItem,
+  runs,
+} from '@headgate/store';
 import { type Counted, countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 
 export interface RestoreParts {
@@ -45,8 +52,6 @@ function countedOf(run: RunForItem, policy: Policy | null): Counted {
     organisation: run.repositoryName === null ? null : organisationOf({ fullName: run.repositoryName }),
     // A key that no route wrote is that of a target: one run at a time.
     concurrency:
-      run.concurrencyKey === null
-        ? null
-        : { key: run.concurrencyKey, limit: route?.concurrency?.limit ?? 1 },
+      run.concurrencyKey === null ? null : { key: run.concurrencyKey, limit: route?.concurrency?.limit ?? 1 },
   };
 }

@@ -1,6 +1,5 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
-import type { AdmissionWrite } from '@headgate/domain';
-import type { Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
+import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
 import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
 import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';

@@ -5,7 +5,14 @@
  * Status is in no index, so the walks go along what is small: the versions that live (`task_version_live`), the
  * queue items, the leases. Each call reads one page, and says where the next one begins.
  */
-import { misplacementsOf, type Misplacement, PLACE, RUN_STATUSES, type RunId, type Standing } from '@headgate/domain';
+import {
+  type Misplacement,
+  misplacementsOf,
+  PLACE,
+  RUN_STATUSES,
+  type RunId,
+  type Standing,
+} from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
 
@@ -45,7 +52,9 @@ const isMisplaced = `case p.place
 const standing = `r.status, q.state as item, l.run_id is not null as "isLeased"`;
 
 // One page, its suspects, and as a last row the key of its end.
-const walkPage = (page: string): string => `with place as materialized (${places}), page as materialized (${page})
+const walkPage = (
+  page: string,
+): string => `with place as materialized (${places}), page as materialized (${page})
    select page.run_id as "runId", ${standing}, null as next,
           coalesce(r.status = 'ADMITTED' and r.status_at < clock_timestamp() - $5 * interval '1 millisecond', false)
             as "isStranded"
@@ -89,7 +98,11 @@ export interface WalkOptions {
 }
 
 /** One page of a walk: the runs on it that are not where they belong. */
-export async function findMisplaced(c: Connection, along: WalkAlong, options: WalkOptions): Promise<SuspectPage> {
+export async function findMisplaced(
+  c: Connection,
+  along: WalkAlong,
+  options: WalkOptions,
+): Promise<SuspectPage> {
   const rows = await c.run<Row>(walks[along], [
     RUN_STATUSES,
     RUN_STATUSES.map((status) => PLACE[status]),
@@ -127,7 +140,10 @@ export interface PlacementViolation extends Standing {
 }
 
 /** Every run whose status and hot rows disagree with `PLACE`, at most `limit` of them. */
-export async function placementViolations(c: Connection, limit = 1_000): Promise<readonly PlacementViolation[]> {
+export async function placementViolations(
+  c: Connection,
+  limit = 1_000,
+): Promise<readonly PlacementViolation[]> {
   const rows = await c.run<Standing & { runId: RunId }>(violations, [
     RUN_STATUSES,
     RUN_STATUSES.map((status) => PLACE[status]),

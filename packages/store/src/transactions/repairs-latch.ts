@@ -81,8 +81,17 @@ export async function findBrokenLatches(
 ): Promise<readonly BrokenLatch[]> {
   const rows = await c.run<Row>(broken, [after ?? '00000000-0000-0000-0000-000000000000', limit]);
   return rows.map((row) => {
-    const { taskId, tenantId, tenant, workKey, inputVersion, sourceAt, parentVersions, receiptId, wasDecided } =
-      row;
+    const {
+      taskId,
+      tenantId,
+      tenant,
+      workKey,
+      inputVersion,
+      sourceAt,
+      parentVersions,
+      receiptId,
+      wasDecided,
+    } = row;
     const latch = { taskId, tenantId, tenant, workKey, inputVersion, sourceAt, parentVersions, receiptId };
     return { ...latch, wasDecided, receipt: receiptOf(row) };
   });

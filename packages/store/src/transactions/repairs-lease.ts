@@ -242,11 +242,7 @@ export interface Orphan extends Pick<LockedRun, 'runId' | 'tenantId' | 'taskId'>
 }
 
 /** Removes leases that are locked and whose run cannot hold one. Also the reaper's way with such a row. */
-export async function releaseOrphans(
-  c: Connection,
-  owners: readonly Orphan[],
-  actor: string,
-): Promise<void> {
+export async function releaseOrphans(c: Connection, owners: readonly Orphan[], actor: string): Promise<void> {
   if (owners.length === 0) return;
   const runIds = owners.map((owner) => owner.runId);
   const lost = await attempts.running(c, runIds);

@@ -10,7 +10,13 @@ import { queueItems } from '../tables/queue-items.js';
 import { type RestoredItem, restoredItems } from '../tables/restored-items.js';
 import { runEvents } from '../tables/run-events.js';
 import { walk } from './end-runs.js';
-import { type Proven, prove, proveItemsWithoutRun, type Repaired, type RepairOptions } from './repairs-prove.js';
+import {
+  type Proven,
+  prove,
+  proveItemsWithoutRun,
+  type Repaired,
+  type RepairOptions,
+} from './repairs-prove.js';
 
 export interface EnqueueOptions extends RepairOptions {
   /** How long a run may rest ADMITTED without a wait that has a name. */
