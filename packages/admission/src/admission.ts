@@ -83,6 +83,7 @@ export class Admission {
           payload: null,
           work: kept.work,
           directive: kept.directive,
+          again: kept.again,
           promotes: { deferredId: row.id, parentReceiptId: row.receiptId },
         };
       }),

@@ -369,6 +369,7 @@ function deferredRow(
     signal,
     work: prepared.submission.work ?? null,
     directive,
+    again: prepared.submission.again ?? null,
     tenant: tenant.id,
   };
   return {

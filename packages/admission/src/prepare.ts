@@ -8,7 +8,9 @@ import {
   type Candidate,
   type Ids,
   type Policy,
+  quoted,
   type RoutePolicy,
+  type Routing,
   routeSignal,
   type Signal,
   type TenantPolicy,
@@ -30,13 +32,13 @@ const evaluate = conditionEvaluator();
 export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepared {
   const { signal } = submission;
   const decided = submission.verdict ?? null;
-  const routing = decided === null ? routeSignal(signal, policy, evaluate) : null;
+  const routing = decided === null ? routingOf(submission, policy) : null;
   const route = routing?.kind === 'route' ? routing.route : null;
   const identified = route === null ? null : workOf(submission, route);
   const verdict = decided ?? (routing?.kind === 'none' ? routing.verdict : (identified?.verdict ?? null));
   return {
     submission,
-    concurrency: route === null ? null : concurrencyOf(route, signal),
+    concurrency: route === null ? null : (keptConcurrency(submission, route) ?? concurrencyOf(route, signal)),
     candidate: {
       receiptId: ids.next('rcpt'),
       runId: ids.next('run'),
@@ -51,6 +53,21 @@ export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepa
     },
   };
 }
+
+function routingOf({ signal, again, tenant }: Submission, policy: Policy): Routing {
+  if (again == null) return routeSignal(signal, policy, evaluate);
+  // Of its own tenant only: a route that was given to another must not carry this tenant's work over.
+  const route = policy.routes.find((one) => one.id === again.route && one.tenant === tenant);
+  if (route !== undefined) return { kind: 'route', route };
+  const detail = `Route ${quoted(again.route)} is no longer in the configuration.`;
+  return {
+    kind: 'none',
+    verdict: { outcome: 'reject', reasonCode: 'NO_ROUTE', detail, retryAfter: null, rule: 'route' },
+  };
+}
+
+const keptConcurrency = ({ again }: Submission, route: RoutePolicy): Prepared['concurrency'] =>
+  again?.concurrencyKey == null ? null : { key: again.concurrencyKey, limit: route.concurrency?.limit ?? 1 };
 
 function workOf(
   submission: Submission,

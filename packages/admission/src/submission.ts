@@ -12,10 +12,20 @@ export interface Submission {
   /** Written by the caller of `/v1/work`; null: identified from the signal and its route. */
   readonly work?: WorkIdentity | null;
   readonly directive?: Directive;
+  readonly again?: Again | null;
   /** Set when a deferred signal or a latch is promoted. */
   readonly promotes?: { readonly deferredId: DeferredId; readonly parentReceiptId: ReceiptId } | null;
   /** The schedule's last watermark, on a no-work receipt. */
   readonly watermark?: string | null;
+}
+
+/**
+ * A person runs known work again: the route by its name, whatever its `on`, `when` and scope say of this signal, which
+ * stands for another; and the key that the first run was counted under, since its event is not here to derive it from.
+ */
+export interface Again {
+  readonly route: string;
+  readonly concurrencyKey: string | null;
 }
 
 /** What of a submission is kept while it is deferred; the payload stays with its first receipt. */
@@ -24,6 +34,7 @@ export interface DeferredSubmission {
   readonly tenant: string;
   readonly work: WorkIdentity | null;
   readonly directive: Directive;
+  readonly again: Again | null;
 }
 
 /** Reads a deferred submission back from jsonb: instants become dates again. */
@@ -34,6 +45,7 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
   const { signal } = kept;
   return {
     ...kept,
+    again: kept.again ?? null,
     signal: {
       ...(signal as unknown as Signal),
       emittedAt: dateOrNull(signal.emittedAt),

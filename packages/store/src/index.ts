@@ -21,6 +21,7 @@ export * from './tables/run-events.js';
 export * from './tables/runs.js';
 export * from './tables/schedules.js';
 export * from './tables/seals.js';
+export * from './tables/sessions.js';
 export * from './tables/tasks.js';
 export * from './tables/tenants.js';
 export * from './tables/workers.js';
