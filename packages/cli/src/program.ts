@@ -1,0 +1,52 @@
+/** The command line as a whole: which commands there are, how their ends become exit codes. */
+import { Command, CommanderError } from 'commander';
+import type { CommandContext } from './commands/command.js';
+import { CommandEnd, EXIT, type ExitCode } from './exit.js';
+import type { Terminal } from './terminal/terminal.js';
+import { VERSION } from './version.js';
+
+/** Loaded when they are asked for: `status` must not wait for what `up` needs. */
+const COMMANDS: readonly ((program: Command, context: CommandContext) => Promise<void>)[] = [
+  async (program, context) => (await import('./commands/up.js')).addUp(program, context),
+];
+
+/** Runs one command line (without node and the script). Never throws; answers the exit code. */
+export async function runCli(
+  words: readonly string[],
+  given: Omit<CommandContext, 'exit'>,
+): Promise<ExitCode | number> {
+  let code: number = EXIT.done;
+  const context: CommandContext = {
+    ...given,
+    exit: (wanted) => {
+      code = wanted;
+    },
+  };
+  const program = new Command('headgate')
+    .description('The control plane between what wakes coding agents and the agents.')
+    .version(VERSION)
+    .showHelpAfterError('(--help shows what there is)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => given.terminal.out(text),
+      writeErr: (text) => given.terminal.note(text),
+    });
+  try {
+    for (const add of COMMANDS) await add(program, context);
+    await program.parseAsync([...words], { from: 'user' });
+    return code;
+  } catch (fault) {
+    return explain(fault, given.terminal);
+  }
+}
+
+function explain(fault: unknown, terminal: Terminal): number {
+  if (fault instanceof CommanderError) return fault.exitCode === 0 ? EXIT.done : EXIT.usage;
+  if (fault instanceof CommandEnd) {
+    terminal.note(`${terminal.colors.red('✕')} ${fault.message}`);
+    if (fault.advice !== null) terminal.note(fault.advice);
+    return fault.exitCode;
+  }
+  terminal.note(fault instanceof Error ? (fault.stack ?? fault.message) : String(fault));
+  return EXIT.negative;
+}
