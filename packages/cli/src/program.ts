@@ -1,4 +1,5 @@
 /** The command line as a whole: which commands there are, how their ends become exit codes. */
+import { HeadgateProblem, HeadgateUnreachable } from '@headgate/sdk';
 import { Command, CommanderError } from 'commander';
 import type { CommandContext } from './commands/command.js';
 import { CommandEnd, EXIT, type ExitCode } from './exit.js';
@@ -8,6 +9,8 @@ import { VERSION } from './version.js';
 /** Loaded when they are asked for: `status` must not wait for what `up` needs. */
 const COMMANDS: readonly ((program: Command, context: CommandContext) => Promise<void>)[] = [
   async (program, context) => (await import('./commands/up.js')).addUp(program, context),
+  async (program, context) => (await import('./commands/send.js')).addSend(program, context),
+  async (program, context) => (await import('./commands/trigger.js')).addTrigger(program, context),
 ];
 
 /** Runs one command line (without node and the script). Never throws; answers the exit code. */
@@ -26,6 +29,7 @@ export async function runCli(
     .description('The control plane between what wakes coding agents and the agents.')
     .version(VERSION)
     .showHelpAfterError('(--help shows what there is)')
+    .option('--json', 'one JSON document on stdout, in the API’s shape')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => given.terminal.out(text),
@@ -47,6 +51,27 @@ function explain(fault: unknown, terminal: Terminal): number {
     if (fault.advice !== null) terminal.note(fault.advice);
     return fault.exitCode;
   }
+  if (fault instanceof HeadgateUnreachable) {
+    terminal.note(`${terminal.colors.red('✕')} There is ${fault.message}.`);
+    terminal.note('Start one with "headgate up", or set HEADGATE_URL to where it listens.');
+    return EXIT.notReached;
+  }
+  if (fault instanceof HeadgateProblem) return explainProblem(fault, terminal);
   terminal.note(fault instanceof Error ? (fault.stack ?? fault.message) : String(fault));
   return EXIT.negative;
+}
+
+function explainProblem({ problem }: HeadgateProblem, { colors, note }: Terminal): number {
+  note(`${colors.red('✕')} ${problem.title} ${colors.dim(problem.code)}`);
+  if (problem.detail !== problem.title) note(problem.detail);
+  if (problem.receiptId !== null) note(`The receipt is ${problem.receiptId}.`);
+  switch (problem.status) {
+    case 401:
+    case 403:
+      return EXIT.notAllowed;
+    case 404:
+      return EXIT.notFound;
+    default:
+      return EXIT.negative;
+  }
 }

@@ -9,7 +9,13 @@ export function positiveInteger(max: number): (text: string) => number {
   };
 }
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+};
 
 /** `30s`, `10m`, `1h`. */
 export function durationMs(text: string): number {
@@ -34,7 +40,10 @@ export function instantBefore(now: () => Date): (text: string) => string {
 }
 
 /** `--input name=value`, repeated. A value that is JSON is taken as such: `--input count=3`. */
-export function addInput(text: string, before: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+export function addInput(
+  text: string,
+  before: Readonly<Record<string, unknown>> = {},
+): Record<string, unknown> {
   const equals = text.indexOf('=');
   if (equals < 1) throw new InvalidArgumentError('Write name=value.');
   const value = text.slice(equals + 1);

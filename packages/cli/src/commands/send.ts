@@ -1,7 +1,7 @@
 /** `headgate send`: a real GitHub delivery about the example's repository, correctly signed. */
 import { randomUUID } from 'node:crypto';
-import { type Command, Option } from 'commander';
 import type { RunDetail, SignalAnswer } from '@headgate/sdk';
+import { type Command, Option } from 'commander';
 import { EXAMPLE_SOURCE, exampleSubject } from '../example.js';
 import { CommandEnd, EXIT, type ExitCode } from '../exit.js';
 import { clientOf, type FoundInstance, findInstance } from '../instance/find.js';
@@ -39,7 +39,9 @@ export function addSend(program: Command, context: CommandContext): void {
     .option('--fresh', 'first commit a new change with a defect to the branch, so that there is new work')
     .option('--wait', 'follow the run to its end; exit 1 unless it succeeds')
     .addOption(
-      new Option('--timeout <duration>', 'how long --wait waits').argParser(durationMs).default(DEFAULT_TIMEOUT_MS, '5m'),
+      new Option('--timeout <duration>', 'how long --wait waits')
+        .argParser(durationMs)
+        .default(DEFAULT_TIMEOUT_MS, '5m'),
     )
     .option('--source <id>', 'the source that receives it', EXAMPLE_SOURCE)
     .option('--print', 'show the request and send nothing')
@@ -76,11 +78,15 @@ async function send(spec: string, options: SendOptions, context: CommandContext)
   const signed = answers.filter(isSigned).map(({ answer }) => answer);
   const refused = answers.find((it) => !isSigned(it));
   if (options.json !== true) {
-    terminal.out(answerLines({ sample: found.sample.name, deliveryId, url: instance.url, answers }, terminal));
+    terminal.out(
+      answerLines({ sample: found.sample.name, deliveryId, url: instance.url, answers }, terminal),
+    );
   }
   const runId = runIdIn(signed);
   const run =
-    options.wait === true && runId !== null ? await followRun(runId, options.timeout, instance, context) : null;
+    options.wait === true && runId !== null
+      ? await followRun(runId, options.timeout, instance, context)
+      : null;
   const httpStatus = (refused ?? answers[0])?.httpStatus ?? 0;
   if (options.json === true) {
     terminal.out(JSON.stringify({ sample: found.sample.name, deliveryId, httpStatus, answers: signed, run }));
@@ -121,4 +127,3 @@ function branchName(name: string): string {
   if (!isPlain) throw new CommandEnd(EXIT.usage, `"${name}" is not a name for a branch of the example.`);
   return name;
 }
-

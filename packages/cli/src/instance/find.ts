@@ -14,7 +14,11 @@ export interface FoundInstance {
 }
 
 /** The environment, checked. Ends the command when it cannot work. */
-export function settingsOf({ env, cwd, terminal }: Pick<CommandContext, 'env' | 'cwd' | 'terminal'>): Settings {
+export function settingsOf({
+  env,
+  cwd,
+  terminal,
+}: Pick<CommandContext, 'env' | 'cwd' | 'terminal'>): Settings {
   const read = readSettings(env, cwd);
   if (read.ok) return read.settings;
   throw new CommandEnd(EXIT.usage, problemLines(read.problems, 'The environment', terminal));

@@ -1,6 +1,7 @@
 /** Posts one delivery, once or many times at once, and reads what the instance says. */
-import type { SampleDelivery } from '@headgate/sources';
+
 import { HeadgateUnreachable, type Problem, type SignalAnswer } from '@headgate/sdk';
+import type { SampleDelivery } from '@headgate/sources';
 
 export type Answer =
   | { readonly kind: 'answer'; readonly httpStatus: number; readonly answer: SignalAnswer }

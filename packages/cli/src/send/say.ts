@@ -30,9 +30,11 @@ export function answerLines({ sample, deliveryId, url, answers }: Sent, terminal
   return [head, ...bodies, ...advice(answers, terminal)].join('\n');
 }
 
-function oneAnswer(answer: SignalAnswer, terminal: Terminal): string {
+export function oneAnswer(answer: SignalAnswer, terminal: Terminal): string {
   const { colors } = terminal;
-  const paint = { accept: colors.green, defer: colors.yellow, reject: colors.yellow, 'no-work': colors.dim }[answer.outcome];
+  const paint = { accept: colors.green, defer: colors.yellow, reject: colors.yellow, 'no-work': colors.dim }[
+    answer.outcome
+  ];
   const lines: (readonly [string, string])[] = [['receipt', answer.receiptId]];
   if (answer.runId !== null) lines.push([answer.existing ? 'run (before)' : 'run', answer.runId]);
   if (answer.retryAfter !== null) lines.push(['again at', answer.retryAfter]);
@@ -51,7 +53,9 @@ function oneProblem(
 function grouped(answers: readonly Answer[]): readonly { first: Answer; count: number }[] {
   const groups = new Map<string, { first: Answer; count: number }>();
   for (const it of answers) {
-    const key = isSigned(it) ? `${it.answer.reasonCode}/${it.answer.runId}` : `${it.httpStatus}/${it.problem.code}`;
+    const key = isSigned(it)
+      ? `${it.answer.reasonCode}/${it.answer.runId}`
+      : `${it.httpStatus}/${it.problem.code}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, { first: it, count: 1 });
     else group.count += 1;
@@ -77,7 +81,12 @@ function advice(answers: readonly Answer[], { colors }: Terminal): readonly stri
   return [];
 }
 
-export function printRequest(delivery: SampleDelivery, url: string, isJson: boolean, terminal: Terminal): void {
+export function printRequest(
+  delivery: SampleDelivery,
+  url: string,
+  isJson: boolean,
+  terminal: Terminal,
+): void {
   const { method, path, headers, body } = delivery;
   const text = body.toString('utf8');
   if (isJson) {
