@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Settings } from '@headgate/config';
-import { breakExample, EXAMPLE_BRANCH, shaOf } from '@headgate/runtimes';
 import type { SampleSubject } from '@headgate/sources';
 import { CommandEnd, EXIT } from './exit.js';
 
 export const EXAMPLE_SOURCE = 'example-github';
 export const EXAMPLE_REPOSITORY = 'headgate/example';
+const MAIN = 'main';
 /** The forge's number of it, as its deliveries say. */
 const EXAMPLE_REPOSITORY_ID = 1;
 
@@ -27,7 +27,8 @@ export async function exampleSubject(
       'Start "headgate up" with the example configuration first, on the same data folder.',
     );
   }
-  const branch = options.branch ?? EXAMPLE_BRANCH;
+  const { breakExample, shaOf } = await import('@headgate/runtimes');
+  const branch = options.branch ?? MAIN;
   const about = { repository: REPOSITORY, branch, at: options.now };
   if (options.isFresh) {
     const { headSha, baseSha } = await breakExample({ path, branch, at: options.now });
@@ -47,5 +48,5 @@ export async function exampleSubject(
 const REPOSITORY = {
   id: EXAMPLE_REPOSITORY_ID,
   fullName: EXAMPLE_REPOSITORY,
-  defaultBranch: EXAMPLE_BRANCH,
+  defaultBranch: MAIN,
 } as const;

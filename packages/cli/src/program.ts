@@ -2,16 +2,15 @@
 import { HeadgateProblem, HeadgateUnreachable } from '@headgate/sdk';
 import { Command, CommanderError } from 'commander';
 import type { CommandContext } from './commands/command.js';
+import { addSend } from './commands/send.js';
+import { addTrigger } from './commands/trigger.js';
+import { addUp } from './commands/up.js';
 import { CommandEnd, EXIT, type ExitCode } from './exit.js';
 import type { Terminal } from './terminal/terminal.js';
 import { VERSION } from './version.js';
 
-/** Loaded when they are asked for: `status` must not wait for what `up` needs. */
-const COMMANDS: readonly ((program: Command, context: CommandContext) => Promise<void>)[] = [
-  async (program, context) => (await import('./commands/up.js')).addUp(program, context),
-  async (program, context) => (await import('./commands/send.js')).addSend(program, context),
-  async (program, context) => (await import('./commands/trigger.js')).addTrigger(program, context),
-];
+/** Their modules are small; what an action needs is loaded when it runs: `status` must not wait for what `up` needs. */
+const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[] = [addUp, addSend, addTrigger];
 
 /** Runs one command line (without node and the script). Never throws; answers the exit code. */
 export async function runCli(
@@ -36,7 +35,7 @@ export async function runCli(
       writeErr: (text) => given.terminal.note(text),
     });
   try {
-    for (const add of COMMANDS) await add(program, context);
+    for (const add of COMMANDS) add(program, context);
     await program.parseAsync([...words], { from: 'user' });
     return code;
   } catch (fault) {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { Interrupted, Lifetime } from '../up/lifetime.js';
-import { up } from '../up/up.js';
 import type { CommandContext } from './command.js';
 
 export function addUp(program: Command, context: CommandContext): void {
@@ -11,14 +10,15 @@ export function addUp(program: Command, context: CommandContext): void {
     .action(async () => context.exit(await runUp(context)));
 }
 
-async function runUp({ env, terminal, onInterrupt }: CommandContext): Promise<ExitCode> {
+async function runUp({ env, cwd, terminal, onInterrupt }: CommandContext): Promise<ExitCode> {
   const life = new Lifetime();
   onInterrupt(() => {
     if (!life.signal.aborted) terminal.note('\nEnding: runs under way are finished or handed back …');
     life.interrupt();
   });
   try {
-    return await up({ env, terminal, life });
+    const { up } = await import('../up/up.js');
+    return await up({ env, cwd, terminal, life });
   } catch (fault) {
     if (fault instanceof Interrupted || life.signal.aborted) return EXIT.interrupted;
     throw fault;

@@ -1,6 +1,7 @@
 /** What `headgate send` tells a person. */
 import type { SignalAnswer } from '@headgate/sdk';
 import type { SampleDelivery } from '@headgate/sources';
+import { outcomeWord } from '../terminal/outcome.js';
 import { pairs } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
 import { type Answer, isSigned } from './deliver.js';
@@ -32,13 +33,10 @@ export function answerLines({ sample, deliveryId, url, answers }: Sent, terminal
 
 export function oneAnswer(answer: SignalAnswer, terminal: Terminal): string {
   const { colors } = terminal;
-  const paint = { accept: colors.green, defer: colors.yellow, reject: colors.yellow, 'no-work': colors.dim }[
-    answer.outcome
-  ];
   const lines: (readonly [string, string])[] = [['receipt', answer.receiptId]];
   if (answer.runId !== null) lines.push([answer.existing ? 'run (before)' : 'run', answer.runId]);
   if (answer.retryAfter !== null) lines.push(['again at', answer.retryAfter]);
-  return `${paint(answer.outcome)}  ${colors.bold(answer.reasonCode)}  ${answer.message}\n${pairs(terminal, lines)}`;
+  return `${outcomeWord(answer.outcome, colors)}  ${colors.bold(answer.reasonCode)}  ${answer.message}\n${pairs(terminal, lines)}`;
 }
 
 function oneProblem(

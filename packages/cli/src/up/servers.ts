@@ -1,5 +1,4 @@
 /** The private Postgres and Redis of `up`, or those that were given. */
-import { join } from 'node:path';
 import type { Settings } from '@headgate/config';
 import {
   EmbeddedError,
@@ -90,9 +89,6 @@ export async function startHints(
     },
   );
 }
-
-/** Where the example's repository stands, if this configuration has it. */
-export const exampleRepositoryPath = (dataDir: string): string => join(dataDir, 'example', 'repository.git');
 
 function explain(fault: unknown): never {
   if (fault instanceof EmbeddedError || fault instanceof MigrationError) {

@@ -8,13 +8,15 @@
  * A SIGKILL leaves: servers that the kernel ends with us or that the next start ends, leases that run out and are
  * taken by the next worker, and `instance.json`, which names a dead process and is believed by nobody.
  */
-import { readSettings, type Settings } from '@headgate/config';
+import type { Settings } from '@headgate/config';
 import { openDataFolder } from '@headgate/embedded';
 import { createExampleRepository } from '@headgate/runtimes';
 import { createContext, healthRouter, type Service, type ServiceContext } from '@headgate/service';
 import { type Logger, selfTestInstrumentation, shutdownTelemetry } from '@headgate/telemetry';
-import { CommandEnd, EXIT, type ExitCode } from '../exit.js';
+import { exampleRepositoryPath } from '../example.js';
+import { EXIT, type ExitCode } from '../exit.js';
 import { readAdminToken, removeInstance, writeInstance } from '../instance/files.js';
+import { settingsOf } from '../instance/find.js';
 import { loadService, SERVICE_NAMES } from '../services.js';
 import { problemLines } from '../terminal/problems.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -27,7 +29,7 @@ import { checkPort, openEdge, reachableUrl } from './edge.js';
 import { Feed } from './feed.js';
 import type { Lifetime } from './lifetime.js';
 import { openLog } from './log.js';
-import { exampleRepositoryPath, startDatabase, startHints } from './servers.js';
+import { startDatabase, startHints } from './servers.js';
 import { readyLine, summary } from './summary.js';
 
 /** All services and the keeper of leases share one small Postgres. */
@@ -40,13 +42,15 @@ const CLOSE_MS = 6_000;
 
 export interface UpOptions {
   readonly env: NodeJS.ProcessEnv;
+  readonly cwd: string;
   readonly terminal: Terminal;
   readonly life: Lifetime;
 }
 
 /** Returns when it was asked to end, or at once when the folder's instance runs already. */
-export async function up({ env, terminal, life }: UpOptions): Promise<ExitCode> {
-  const settings = settingsOf(env, terminal);
+export async function up(options: UpOptions): Promise<ExitCode> {
+  const { terminal, life } = options;
+  const settings = settingsOf(options);
   const folder = openDataFolder(settings.dataDir);
   const log = openLog(folder.logs, settings.logLevel, terminal);
   life.onEnd('log', 1_000, async () => log.close());
@@ -68,7 +72,7 @@ export async function up({ env, terminal, life }: UpOptions): Promise<ExitCode> 
   if (claimed.ended.length > 0) {
     terminal.note(`Ended what an earlier start left behind: ${claimed.ended.join(', ')}.`);
   }
-  return start(settings, log, { env, terminal, life });
+  return start(settings, log, options);
 }
 
 async function start(
@@ -162,12 +166,6 @@ async function start(
   logger.info({ url, policyVersion, instrumentation: await selfTestInstrumentation() }, 'headgate is ready');
   await untilInterrupted(life.signal);
   return EXIT.interrupted;
-}
-
-function settingsOf(env: NodeJS.ProcessEnv, terminal: Terminal): Settings {
-  const read = readSettings(env);
-  if (read.ok) return read.settings;
-  throw new CommandEnd(EXIT.usage, problemLines(read.problems, 'The environment', terminal));
 }
 
 async function makeServices(context: ServiceContext): Promise<readonly Service[]> {
