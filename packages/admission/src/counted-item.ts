@@ -2,7 +2,7 @@
  * A queue item with every dimension that is counted. The one place where they are derived, for a run that is
  * admitted and for one whose item was lost alike.
  */
-import { hash16, type OnNewVersion, type Risk, type RunId, type TaskId } from '@headgate/domain';
+import { hash16, type Risk, type RunId, type TaskId } from '@headgate/domain';
 import type { DimensionKey, Dimensions, NewQueueItem } from '@headgate/store';
 
 /** Risk classes as the hot tables hold them. */
@@ -13,7 +13,8 @@ export interface Counted {
   readonly runId: RunId;
   readonly tenantId: number;
   readonly taskId: TaskId;
-  readonly onNewVersion: OnNewVersion;
+  /** false only where several versions of the task may run at once. */
+  readonly exclusiveTask: boolean;
   readonly headStartSeconds: number;
   readonly timeToLiveMs: number | null;
   readonly organisation: string | null;
@@ -46,7 +47,7 @@ export function countedItem(counted: Counted, dimensions: Dimensions): NewQueueI
     runId: counted.runId,
     tenantId,
     taskId: counted.taskId,
-    exclusiveTask: counted.onNewVersion !== 'allow',
+    exclusiveTask: counted.exclusiveTask,
     headStartSeconds: counted.headStartSeconds,
     timeToLiveMs: counted.timeToLiveMs,
     organisationId:

@@ -48,6 +48,7 @@ function countedOf(run: RunForItem, policy: Policy | null): Counted {
   const route = policy?.routes.find((one) => one.id === run.route && one.tenant === run.tenant) ?? null;
   return {
     ...run,
+    exclusiveTask: run.onNewVersion !== 'allow',
     timeToLiveMs: route?.timeToLiveMs ?? null,
     organisation: run.repositoryName === null ? null : organisationOf({ fullName: run.repositoryName }),
     // A key that no route wrote is that of a target: one run at a time.

@@ -34,6 +34,10 @@ export function latchedSubmission(
     tenant: latch.tenant,
     work: { workKey: latch.workKey, inputVersion: latch.inputVersion },
     directive: { kind: 'none' },
+    headStartSeconds: null,
+    beside: null,
+    again: null,
+    workKey: latch.workKey,
   };
 }
 

@@ -21,25 +21,18 @@ export function dimensionKeysOf(prepared: Prepared, tenantId: number): readonly 
   return user === null ? keys : [...keys, { tenantId, kind: 'user', key: user }];
 }
 
-export function repositoryKeyOf(prepared: Prepared, tenantId: number, policy: Policy): RepositoryKey | null {
-  const { repository, source } = prepared.candidate.signal;
-  if (repository === null || prepared.candidate.route === null) return null;
-  const known = repositoryPolicy(policy, repository.fullName);
-  return {
-    tenantId,
-    source: known?.source ?? source,
-    externalId: repository.externalId,
-    fullName: repository.fullName,
-    url: known?.url ?? null,
-    defaultBranch: known?.defaultBranch ?? repository.defaultBranch,
-  };
+export function repositoryKeyOf(prepared: Prepared, tenantId: number): RepositoryKey | null {
+  const { repository, candidate } = prepared;
+  if (repository === null || candidate.route === null) return null;
+  const { source, identity, fullName, url, defaultBranch } = repository;
+  return { tenantId, source, externalId: identity, fullName, url, defaultBranch };
 }
 
 export function newRun(admit: Admit, prepared: Prepared, context: RowContext): NewRun {
   const { candidate } = prepared;
   const { signal } = candidate;
   const spec = specOf(prepared, context.policy);
-  const repository = repositoryKeyOf(prepared, context.tenantId, context.policy);
+  const repository = repositoryKeyOf(prepared, context.tenantId);
   return {
     id: admit.runId,
     tenantId: context.tenantId,
@@ -69,13 +62,13 @@ export function newQueueItem(admit: Admit, prepared: Prepared, context: RowConte
   const { tenantId } = context;
   const route = routeOf(prepared);
   const { signal } = prepared.candidate;
-  const repository = repositoryKeyOf(prepared, tenantId, context.policy);
+  const repository = repositoryKeyOf(prepared, tenantId);
   return countedItem(
     {
       runId: admit.runId,
       tenantId,
       taskId: admit.taskId,
-      onNewVersion: route.onNewVersion,
+      exclusiveTask: prepared.exclusiveTask,
       headStartSeconds: route.headStartSeconds,
       timeToLiveMs: route.timeToLiveMs,
       organisation: organisationOf(signal.repository),
@@ -104,7 +97,7 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
   const agent = policy.agents.find((one) => one.id === route.agent);
   if (agent === undefined)
     throw new Error(`route ${route.id} names agent ${route.agent}, which the policy lacks`);
-  const known = signal.repository === null ? null : repositoryPolicy(policy, signal.repository.fullName);
+  const { repository } = prepared;
   return {
     tenant: tenant.id,
     workKey: work?.workKey ?? '',
@@ -115,13 +108,13 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     setup: route.setup,
     verify: route.verify,
     repository:
-      signal.repository === null || known === null
+      signal.repository === null || repository === null || repository.url === null
         ? null
         : {
             externalId: signal.repository.externalId,
             fullName: signal.repository.fullName,
-            url: known.url,
-            defaultBranch: known.defaultBranch ?? signal.repository.defaultBranch,
+            url: repository.url,
+            defaultBranch: repository.defaultBranch,
           },
     target: signal.target,
     inputs: inputsOf(signal),
@@ -154,15 +147,3 @@ const userIdOf = (signal: Signal, { dimensions, tenantId }: RowContext): number 
   const user = userOf(signal);
   return user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user });
 };
-
-/** Where a repository is configured: which source, and where git reaches it. */
-function repositoryPolicy(
-  policy: Policy,
-  fullName: string,
-): { source: string; url: string; defaultBranch: string | null } | null {
-  for (const source of policy.sources) {
-    const found = source.repositories.find((one) => one.fullName === fullName);
-    if (found !== undefined) return { source: source.id, url: found.url, defaultBranch: found.defaultBranch };
-  }
-  return null;
-}
