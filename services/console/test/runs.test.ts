@@ -14,7 +14,9 @@ describe('GET /v1/runs', () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
-      const page: Page<Run> = await test.json(`/v1/runs?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`);
+      const page: Page<Run> = await test.json(
+        `/v1/runs?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`,
+      );
       seen.push(...page.items.map((run) => run.id));
       cursor = page.nextCursor;
       // What arrives while somebody pages stands before the first page.
@@ -84,7 +86,12 @@ describe('GET /v1/runs/{id}', () => {
     const test = await aConsole();
     const run = await seedRun(test.store, { tenant: test.tenant });
     const lease = await claimRun(test.store, run);
-    await finishRun(test.store, lease, { kind: 'failed', reasonCode: 'SETUP_FAILED', detail: 'npm ci', retryAfterMs: null }, 0.25);
+    await finishRun(
+      test.store,
+      lease,
+      { kind: 'failed', reasonCode: 'SETUP_FAILED', detail: 'npm ci', retryAfterMs: null },
+      0.25,
+    );
     const shown = await test.json<RunDetail>(`/v1/runs/${idOf(run)}`);
     expect(shown).toMatchObject({
       id: idOf(run),
@@ -209,7 +216,12 @@ describe('what a run waits for', () => {
     const test = await aConsole();
     const run = await seedRun(test.store, { tenant: test.tenant });
     const lease = await claimRun(test.store, run);
-    await finishRun(test.store, lease, { kind: 'failed', reasonCode: 'AGENT_FAILED', detail: null, retryAfterMs: null });
+    await finishRun(test.store, lease, {
+      kind: 'failed',
+      reasonCode: 'AGENT_FAILED',
+      detail: null,
+      retryAfterMs: null,
+    });
     const waiting = await waitingOf(test, run);
     expect(waiting).toMatchObject({ reasonCode: 'RETRY_BACKOFF' });
     expect(Date.parse(waiting?.until ?? '')).toBeGreaterThan(Date.parse(waiting?.since ?? ''));

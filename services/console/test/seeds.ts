@@ -1,8 +1,9 @@
 /** What arrives and happens, by the product's own ways in. */
+
+import type { Submission } from '@headgate/admission';
 import { Admission } from '@headgate/admission';
 import { type Signal, type SignalAnswer, systemIds } from '@headgate/domain';
-import type { Submission } from '@headgate/admission';
-import { aSignal, runInStatus, type RunInStatus, type SeededRun } from '@headgate/testkit';
+import { aSignal, type RunInStatus, runInStatus, type SeededRun } from '@headgate/testkit';
 import type { TestConsole } from './a-console.js';
 
 /** Admits signals as intake does. */
