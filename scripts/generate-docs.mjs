@@ -8,12 +8,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { tsImport } from 'tsx/esm/api';
+import { requirementsMarkdown } from './docs/requirements.mjs';
 
 const root = new URL('../', import.meta.url);
 const { reasonCodesMarkdown } = await tsImport('../packages/domain/src/index.ts', import.meta.url);
 
 /** Path from the root of the repository, and its text. */
-const documents = [{ path: 'docs/reason-codes.md', text: reasonCodesMarkdown() }];
+const documents = [
+  { path: 'docs/reason-codes.md', text: reasonCodesMarkdown() },
+  { path: 'docs/requirements.md', text: await requirementsMarkdown(root) },
+];
 
 const isCheck = process.argv.includes('--check');
 for (const { path, text } of documents) {

@@ -1,57 +1,38 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
-
-import type { AdmissionWrite } from '@headgate/domain';
-import {
-  hash16,
-  type Policy,
-  type Risk,
-  type RoutePolicy,
-  type RunSpec,
-  type Signal,
-} from '@headgate/domain';
+import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
 import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
+import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';
 
 export type Admit = Extract<AdmissionWrite, { kind: 'admit' }>;
 
-/** Risk classes as the hot tables hold them. */
-export const RISK_RANK: Readonly<Record<Risk, number>> = { LOW: 0, MEDIUM: 1, HIGH: 2, CRITICAL: 3 };
-
 /** The dimension keys a candidate may need, to be made before the transaction (SQL rule 8). */
-export function dimensionKeysOf(prepared: Prepared, tenantId: number): DimensionKey[] {
+export function dimensionKeysOf(prepared: Prepared, tenantId: number): readonly DimensionKey[] {
   const { route, signal } = prepared.candidate;
   if (route === null) return [];
-  const keys: DimensionKey[] = [
-    { tenantId, kind: 'task_type', key: route.id },
-    { tenantId, kind: 'agent', key: route.agent },
-    { tenantId: 0, kind: 'queue', key: route.queue },
-  ];
+  const keys = countedKeysOf({
+    tenantId,
+    route: route.id,
+    agent: route.agent,
+    queue: route.queue,
+    organisation: organisationOf(signal.repository),
+  });
   const user = userOf(signal);
-  if (user !== null) keys.push({ tenantId, kind: 'user', key: user });
-  const organisation = organisationOf(signal);
-  if (organisation !== null) keys.push({ tenantId, kind: 'organisation', key: organisation });
-  return keys;
+  return user === null ? keys : [...keys, { tenantId, kind: 'user', key: user }];
 }
 
-export function repositoryKeyOf(prepared: Prepared, tenantId: number, policy: Policy): RepositoryKey | null {
-  const { repository, source } = prepared.candidate.signal;
-  if (repository === null || prepared.candidate.route === null) return null;
-  const known = repositoryPolicy(policy, repository.fullName);
-  return {
-    tenantId,
-    source: known?.source ?? source,
-    externalId: repository.externalId,
-    fullName: repository.fullName,
-    url: known?.url ?? null,
-    defaultBranch: known?.defaultBranch ?? repository.defaultBranch,
-  };
+export function repositoryKeyOf(prepared: Prepared, tenantId: number): RepositoryKey | null {
+  const { repository, candidate } = prepared;
+  if (repository === null || candidate.route === null) return null;
+  const { source, identity, fullName, url, defaultBranch } = repository;
+  return { tenantId, source, externalId: identity, fullName, url, defaultBranch };
 }
 
 export function newRun(admit: Admit, prepared: Prepared, context: RowContext): NewRun {
   const { candidate } = prepared;
   const { signal } = candidate;
   const spec = specOf(prepared, context.policy);
-  const repository = repositoryKeyOf(prepared, context.tenantId, context.policy);
+  const repository = repositoryKeyOf(prepared, context.tenantId);
   return {
     id: admit.runId,
     tenantId: context.tenantId,
@@ -69,6 +50,7 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     policyVersion: context.policyVersion,
     concurrencyKey: prepared.concurrency?.key ?? null,
     actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
+    userId: userIdOf(signal, context),
     traceparent: signal.traceparent,
     spec,
     status: admit.status,
@@ -77,36 +59,29 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
 }
 
 export function newQueueItem(admit: Admit, prepared: Prepared, context: RowContext): NewQueueItem {
-  const { dimensions, tenantId } = context;
+  const { tenantId } = context;
   const route = routeOf(prepared);
   const { signal } = prepared.candidate;
-  const user = userOf(signal);
-  const organisation = organisationOf(signal);
-  const repository = repositoryKeyOf(prepared, tenantId, context.policy);
-  return {
-    runId: admit.runId,
-    tenantId,
-    taskId: admit.taskId,
-    exclusiveTask: route.onNewVersion !== 'allow',
-    headStartSeconds: route.headStartSeconds,
-    timeToLiveMs: route.timeToLiveMs,
-    organisationId:
-      organisation === null ? null : dimensions.id({ tenantId, kind: 'organisation', key: organisation }),
-    repositoryId: repository === null ? null : dimensions.repositoryId(repository),
-    userId: user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user }),
-    taskTypeId: dimensions.id({ tenantId, kind: 'task_type', key: route.id }),
-    risk: RISK_RANK[route.risk],
-    queueId: dimensions.id({ tenantId: 0, kind: 'queue', key: route.queue }),
-    agentId: dimensions.id({ tenantId, kind: 'agent', key: route.agent }),
-    providerId: null,
-    sandboxId: null,
-    // The tenant is part of the hash, so that a key of one tenant is never another's.
-    concurrencyKey:
-      prepared.concurrency === null ? null : hash16(`${tenantId}\u0000${prepared.concurrency.key}`),
-    concurrencyLimit: prepared.concurrency?.limit ?? null,
-    tokensPerMinute: 0,
-    reservedUsd: 0,
-  };
+  const repository = repositoryKeyOf(prepared, tenantId);
+  return countedItem(
+    {
+      runId: admit.runId,
+      tenantId,
+      taskId: admit.taskId,
+      exclusiveTask: prepared.exclusiveTask,
+      headStartSeconds: route.headStartSeconds,
+      timeToLiveMs: route.timeToLiveMs,
+      organisation: organisationOf(signal.repository),
+      repositoryId: repository === null ? null : context.dimensions.repositoryId(repository),
+      userId: userIdOf(signal, context),
+      route: route.id,
+      risk: route.risk,
+      queue: route.queue,
+      agent: route.agent,
+      concurrency: prepared.concurrency,
+    },
+    context.dimensions,
+  );
 }
 
 export interface RowContext {
@@ -122,7 +97,7 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
   const agent = policy.agents.find((one) => one.id === route.agent);
   if (agent === undefined)
     throw new Error(`route ${route.id} names agent ${route.agent}, which the policy lacks`);
-  const known = signal.repository === null ? null : repositoryPolicy(policy, signal.repository.fullName);
+  const { repository } = prepared;
   return {
     tenant: tenant.id,
     workKey: work?.workKey ?? '',
@@ -133,13 +108,13 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     setup: route.setup,
     verify: route.verify,
     repository:
-      signal.repository === null || known === null
+      signal.repository === null || repository === null || repository.url === null
         ? null
         : {
             externalId: signal.repository.externalId,
             fullName: signal.repository.fullName,
-            url: known.url,
-            defaultBranch: known.defaultBranch ?? signal.repository.defaultBranch,
+            url: repository.url,
+            defaultBranch: repository.defaultBranch,
           },
     target: signal.target,
     inputs: inputsOf(signal),
@@ -168,16 +143,7 @@ function inputsOf({ trigger, data }: Signal): unknown {
 const userOf = ({ actor }: Signal): string | null =>
   actor === null || actor.kind === 'schedule' ? null : `${actor.kind}:${actor.id}`;
 
-const organisationOf = ({ repository }: Signal): string | null => repository?.fullName.split('/')[0] ?? null;
-
-/** Where a repository is configured: which source, and where git reaches it. */
-function repositoryPolicy(
-  policy: Policy,
-  fullName: string,
-): { source: string; url: string; defaultBranch: string | null } | null {
-  for (const source of policy.sources) {
-    const found = source.repositories.find((one) => one.fullName === fullName);
-    if (found !== undefined) return { source: source.id, url: found.url, defaultBranch: found.defaultBranch };
-  }
-  return null;
-}
+const userIdOf = (signal: Signal, { dimensions, tenantId }: RowContext): number | null => {
+  const user = userOf(signal);
+  return user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user });
+};

@@ -10,6 +10,7 @@ export * from './lifecycle.js';
 export * from './lifecycle-sql.js';
 export * from './operation.js';
 export * from './outcome.js';
+export * from './placement.js';
 export * from './policy.js';
 export * from './reason-docs.js';
 export * from './reasons.js';

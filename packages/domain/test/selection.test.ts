@@ -182,17 +182,20 @@ describe('rank', () => {
 });
 
 describe('what holds in every round', () => {
-  const small = fc.option(fc.integer({ min: 1, max: 3 }), { nil: null });
+  const small = fc.option(fc.constantFrom(1, 2, 3), { nil: null, freq: 2 });
   const dimensions = {
-    tenant: fc.integer({ min: 1, max: 3 }),
-    queue: fc.integer({ min: 1, max: 3 }),
+    tenant: fc.constantFrom(1, 2, 3),
+    queue: fc.constantFrom(1, 2, 3),
     repository: small,
     user: small,
     risk: small,
     provider: small,
     agent: small,
-    concurrencyKey: fc.option(fc.constantFrom('aa', 'bb'), { nil: null }),
-    taskKey: fc.option(fc.constantFrom('t1', 't2', 't3'), { nil: null }),
+    concurrencyKey: fc.option(fc.constantFrom('aa', 'bb', 'cc'), { nil: null, freq: 1 }),
+    taskKey: fc.option(
+      fc.nat(11).map((task) => `t${task}`),
+      { nil: null },
+    ),
   };
   const candidates = fc
     .array(
@@ -201,16 +204,19 @@ describe('what holds in every round', () => {
         rankAt: fc.integer({ min: 0, max: 20 }),
         concurrencyLimit: fc.constant<number | null>(2),
       }),
-      { maxLength: 25 },
+      { minLength: 6, maxLength: 25, size: 'max' },
     )
     .map((all) => all.map((one) => aCandidate(one)));
-  const held: fc.Arbitrary<readonly SlotDimensions[]> = fc.array(fc.record(dimensions), { maxLength: 6 });
-  const limit = fc.integer({ min: 0, max: 5 });
+  const held: fc.Arbitrary<readonly SlotDimensions[]> = fc.array(fc.record(dimensions), { maxLength: 4 });
+  const limit = fc.oneof(
+    { arbitrary: fc.integer({ min: 1, max: 5 }), weight: 1 },
+    { arbitrary: fc.constant(20), weight: 3 },
+  );
   const byId = fc
     .dictionary(fc.constantFrom('1', '2', '3'), limit)
     .map((limits) => new Map(Object.entries(limits).map(([id, max]) => [Number(id), max])));
   const limits: fc.Arbitrary<SelectionLimits> = fc.record({
-    maxActive: fc.option(fc.integer({ min: 0, max: 12 }), { nil: null }),
+    maxActive: fc.constantFrom(null, null, 0, 3, 9, 15),
     perTenant: byId,
     perRepository: fc.option(limit, { nil: null }),
     perUser: fc.option(limit, { nil: null }),
@@ -218,9 +224,13 @@ describe('what holds in every round', () => {
     perProvider: byId,
   });
   const capacity = fc
-    .array(fc.record({ liveWorkers: fc.nat(2), freeSlots: fc.integer({ min: -1, max: 6 }) }), {
-      maxLength: 3,
-    })
+    .array(
+      fc.record({
+        liveWorkers: fc.constantFrom(0, 1, 2, 3, 4),
+        freeSlots: fc.constantFrom(-1, 0, 2, 4, 8, 12),
+      }),
+      { minLength: 2, maxLength: 3 },
+    )
     .map((queues) => new Map(queues.map((queue, index) => [index + 1, queue])));
   const inputs = fc
     .record({ candidates, held, limits, capacity })
@@ -320,6 +330,12 @@ describe('what holds in every round', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('the rounds that are tried really give slots and really refuse some', () => {
+    const rounds = fc.sample(inputs, { numRuns: 200, seed: 7 }).map((input) => select(input));
+    expect(rounds.filter((round) => round.chosen.length >= 3).length).toBeGreaterThan(60);
+    expect(new Set(rounds.flatMap((round) => round.skipped.map((one) => one.reasonCode))).size).toBe(9);
   });
 
   it('two schedulers that see the same rows in another order choose the same', () => {

@@ -8,6 +8,7 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { redactText } from '@headgate/telemetry';
 
 /** A line longer than this is cut into several. */
 const MAX_LINE_CHARACTERS = 16 * 1024;
@@ -37,11 +38,7 @@ export class LogArtifact {
     });
   }
 
-  static async open(
-    path: string,
-    maxBytes: number,
-    redact: RedactLine = (line) => line,
-  ): Promise<LogArtifact> {
+  static async open(path: string, maxBytes: number, redact: RedactLine = redactText): Promise<LogArtifact> {
     await mkdir(dirname(path), { recursive: true });
     return new LogArtifact(path, maxBytes, redact);
   }

@@ -27,6 +27,7 @@ export interface RuntimeInput {
   readonly signal: AbortSignal;
   /** From being asked to stop to being killed. */
   readonly graceMs?: number;
+  /** In the log and its tail. Replaces the registered secrets unless another rule is given. */
   readonly redactLine?: RedactLine;
   /** Told once it runs: hand it to the lease keeper, which may `endSandbox` from its own thread. */
   readonly onStarted?: (identity: SandboxIdentity) => void;

@@ -67,5 +67,5 @@ export class Transport {
 function queryString(query: object): string {
   const given = Object.entries(query as Record<string, unknown>).filter(([, value]) => value !== undefined);
   if (given.length === 0) return '';
-  return `?${new URLSearchParams(Object.fromEntries(given.map(([name, value]) => [name, String(value)])))}`;
+  return `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
 }

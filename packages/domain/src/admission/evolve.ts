@@ -84,7 +84,6 @@ function endRun(task: TaskState, runId: RunId, ending: RunStatus): TaskState {
   const run = task.live.find((live) => live.runId === runId);
   if (run === undefined) return task;
   if (PLACE[run.status] === 'lease') {
-    if (ending === 'SUPERSEDED' && run.status === 'FINALIZING') return task;
     const asked: LiveRun = { ...run, status: 'CANCEL_REQUESTED' };
     return { ...task, live: task.live.map((live) => (live.runId === runId ? asked : live)) };
   }

@@ -73,9 +73,8 @@ export async function performPush(input: PerformPushInput): Promise<PerformPushR
     commitSha: input.commitSha,
     expectedOldSha: input.expectedOldSha,
   };
-  note(input, 'invoke', HISTORY_OPS.intend);
   const intended = await ledger.intend({ key, kind: 'push', fence, intent: pushIntentData(intent) });
-  note(input, 'operation' in intended ? 'ok' : 'fail', HISTORY_OPS.intend, { kind: intended.kind });
+  // The ledger itself records the intent in the history, with the time of its commit.
   if (!('operation' in intended)) return { kind: intended.kind };
   await failPoint('effects.intended');
 
@@ -116,9 +115,9 @@ type Step = { readonly operation: Operation } | { readonly ended: PerformPushRes
 /** Attempt, call, report. Gives the row as it stands afterwards. */
 async function call(input: PerformPushInput, intent: PushIntent): Promise<Step> {
   const { ledger, fence, key } = input;
-  note(input, 'invoke', 'operation.attempt');
+  note(input, 'invoke', HISTORY_OPS.attempt);
   const attempt = await ledger.attempt({ key, fence });
-  note(input, attempt.kind === 'go' ? 'ok' : 'fail', 'operation.attempt', { kind: attempt.kind });
+  note(input, attempt.kind === 'go' ? 'ok' : 'fail', HISTORY_OPS.attempt, { kind: attempt.kind });
   if (!('operation' in attempt)) return { ended: { kind: attempt.kind } };
   if (attempt.kind !== 'go') return attempt;
   const { tries } = attempt.operation;
@@ -195,10 +194,7 @@ async function settle(input: PerformPushInput, intent: PushIntent, unknown: Oper
 async function look(input: PerformPushInput, intent: PushIntent): Promise<PushTrace> {
   note(input, 'invoke', HISTORY_OPS.effectRead);
   const trace = await lookUpPush(intent, { ...remoteOptions(input), gitDir: input.gitDir });
-  note(input, trace.kind === 'unreadable' ? 'fail' : 'ok', HISTORY_OPS.effectRead, {
-    ...trace,
-    found: trace.kind === 'ours',
-  });
+  note(input, trace.kind === 'unreadable' ? 'info' : 'ok', HISTORY_OPS.effectRead, trace);
   return trace;
 }
 

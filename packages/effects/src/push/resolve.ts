@@ -43,14 +43,10 @@ export async function resolveAmbiguous(input: ResolveInput): Promise<ResolveResu
       return { kind: 'not-ambiguous', operation: marked.operation };
     }
   }
-  const lookup = { op: HISTORY_OPS.effectRead, run: operation.runId, key } as const;
-  record({ ...lookup, type: 'invoke' });
+  const reading = { op: HISTORY_OPS.effectRead, run: operation.runId, key } as const;
+  record({ ...reading, type: 'invoke' });
   const trace = await lookUpPush(intent, options);
-  record({
-    ...lookup,
-    type: trace.kind === 'unreadable' ? 'fail' : 'ok',
-    result: { ...trace, found: trace.kind === 'ours' },
-  });
+  record({ ...reading, type: trace.kind === 'unreadable' ? 'info' : 'ok', result: trace });
   switch (trace.kind) {
     case 'unreadable':
       return { kind: 'unreadable', detail: trace.detail };
