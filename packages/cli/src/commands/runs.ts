@@ -1,5 +1,5 @@
 /** `headgate runs`: list, show, cancel, retry. */
-import { PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
+import { RUN_STATUSES } from '@headgate/domain';
 import type { Client, Run, RunQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -7,7 +7,7 @@ import { clientOf, findInstance } from '../instance/find.js';
 import { isOver, waitForRun } from '../instance/wait-for-run.js';
 import { oneAnswer } from '../send/say.js';
 import { runPage } from '../terminal/run-page.js';
-import { progressLine, runRemark, statusWord } from '../terminal/status.js';
+import { PUBLIC_STATUSES, progressLine, runRemark, statusWord } from '../terminal/status.js';
 import { table } from '../terminal/table.js';
 import { ago, usd } from '../terminal/words.js';
 import type { CommandContext } from './command.js';
@@ -86,7 +86,9 @@ export function addRuns(program: Command, context: CommandContext): void {
 }
 
 const timeoutOption = (): Option =>
-  new Option('--timeout <duration>', 'how long --wait waits').argParser(durationMs).default(DEFAULT_TIMEOUT_MS, '30m');
+  new Option('--timeout <duration>', 'how long --wait waits')
+    .argParser(durationMs)
+    .default(DEFAULT_TIMEOUT_MS, '30m');
 
 async function list(options: Record<string, unknown>, context: CommandContext): Promise<ExitCode> {
   const { status, state, route, repository, workKey, task, since, limit, cursor, json } = options as {

@@ -13,6 +13,8 @@ const SHAPES: Readonly<Record<PublicStatus, string>> = {
   skipped: '–',
 };
 
+export const PUBLIC_STATUSES = Object.keys(SHAPES) as readonly PublicStatus[];
+
 export function statusWord(status: PublicStatus, colors: Colors): string {
   const text = `${SHAPES[status]} ${status}`;
   switch (status) {
