@@ -9,10 +9,7 @@ const LOADERS: Readonly<Record<ServiceName, () => Promise<MakeService>>> = {
   scheduler: async () => (await import('@headgate/scheduler')).createScheduler,
   worker: async () => (await import('@headgate/worker')).createWorker,
   reconciler: async () => (await import('@headgate/reconciler')).createReconciler,
-  console: async () => {
-    const make: unknown = Reflect.get(await import('@headgate/console'), 'createConsole');
-    return make as MakeService;
-  },
+  console: async () => (await import('@headgate/console')).createConsole,
 };
 
 export function loadService(name: ServiceName): Promise<MakeService> {

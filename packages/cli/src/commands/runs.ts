@@ -1,5 +1,5 @@
 /** `headgate runs`: list, show, cancel, retry. */
-import { RUN_STATUSES } from '@headgate/domain';
+import { type PublicStatus, RUN_STATUSES, type RunStatus } from '@headgate/domain';
 import type { Client, Run, RunQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -18,11 +18,11 @@ const MAX_PAGE = 200;
 const DEFAULT_PAGE = 20;
 const DEFAULT_TIMEOUT_MS = 1_800_000;
 
-interface ListOptions extends RunQuery {
-  readonly limit: number;
+interface ListOptions
+  extends Pick<RunQuery, 'route' | 'repository' | 'workKey' | 'since' | 'limit' | 'cursor'> {
+  readonly status?: PublicStatus;
+  readonly state?: RunStatus;
   readonly task?: string;
-  readonly state?: RunQuery['status'];
-  readonly status?: never;
   readonly json?: boolean;
 }
 
@@ -50,7 +50,7 @@ export function addRuns(program: Command, context: CommandContext): void {
     .option('--cursor <cursor>', 'where the page before ended')
     .option('--json', 'one JSON document')
     .action(async (_options: unknown, command: Command) =>
-      context.exit(await list(command.optsWithGlobals(), context)),
+      context.exit(await list(command.optsWithGlobals<ListOptions>(), context)),
     );
   runs
     .command('show')
@@ -90,17 +90,15 @@ const timeoutOption = (): Option =>
     .argParser(durationMs)
     .default(DEFAULT_TIMEOUT_MS, '30m');
 
-async function list(options: Record<string, unknown>, context: CommandContext): Promise<ExitCode> {
-  const { status, state, route, repository, workKey, task, since, limit, cursor, json } = options as {
-    [name: string]: never;
-  };
+async function list(options: ListOptions, context: CommandContext): Promise<ExitCode> {
+  const { status, state, task, json, route, repository, workKey, since, limit, cursor } = options;
   const query: RunQuery = given({
     publicStatus: status,
     status: state,
+    taskId: task,
     route,
     repository,
     workKey,
-    taskId: task,
     since,
     limit,
     cursor,

@@ -181,7 +181,7 @@ async function makeServices(context: ServiceContext): Promise<readonly Service[]
   const services: Service[] = [];
   for (const name of SERVICE_NAMES) {
     const make = await loadService(name);
-    if (typeof make === 'function') services.push(await make(context));
+    services.push(await make(context));
   }
   return services;
 }
