@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { addCheckConfig } from './commands/check-config.js';
 import type { CommandContext } from './commands/command.js';
 import { addConfig } from './commands/config.js';
+import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addMigrate } from './commands/migrate.js';
 import { addReceipts } from './commands/receipts.js';
@@ -31,6 +32,7 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addCheckConfig,
   addConfig,
   addMigrate,
+  addDemo,
   addServices,
 ];
 
