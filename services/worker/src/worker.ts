@@ -49,10 +49,11 @@ export async function createWorker(context: ServiceContext, options: WorkerOptio
   for (const folder of [paths.workspaces, paths.mirrors, paths.artifacts]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   }
-  const probed = await probeCapabilities({
+  const found = await probeCapabilities({
     workspacesDir: paths.workspaces,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
   });
+  const probed = { ...found, capabilities: { ...options.offers, ...found.capabilities } };
   if (probed.sandbox.warning !== null) context.logger.warn(probed.sandbox.warning);
   return new WorkerService(context, options, probed);
 }
