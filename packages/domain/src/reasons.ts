@@ -207,6 +207,12 @@ export const REASONS = {
   TURN_LIMIT: reason('failure', 'none', 200, 'The agent used up its turns.'),
   COST_LIMIT: reason('failure', 'none', 200, 'The run reached its cost limit.'),
   COST_VELOCITY: reason('failure', 'none', 200, 'Cost rose faster than allowed.'),
+  RESOURCE_LIMIT: reason(
+    'failure',
+    'none',
+    200,
+    'The agent used more memory, processor time or disk than it may.',
+  ),
   OUTPUT_LIMIT: reason('failure', 'none', 200, 'The result or its output is larger than allowed.'),
   SOURCE_MOVED: reason(
     'failure',
@@ -233,7 +239,18 @@ export const REASONS = {
     'An admitted run without a queue item was put back into the queue.',
   ),
   REPAIR_ITEM_OF_TERMINAL: reason('repair', 'none', 200, 'A queue item of an ended run was removed.'),
-  REPAIR_LEASE_OF_TERMINAL: reason('repair', 'none', 200, 'A lease of an ended run was removed.'),
+  REPAIR_ITEM_MISPLACED: reason(
+    'repair',
+    'none',
+    200,
+    'A queue item was removed that stood where its run has no place for one.',
+  ),
+  REPAIR_LEASE_OF_TERMINAL: reason(
+    'repair',
+    'none',
+    200,
+    'A lease was removed that its run could not hold: it had ended, or it waits.',
+  ),
   REPAIR_RUN_WITHOUT_LEASE: reason('repair', 'none', 200, 'A run that should hold a lease held none.'),
   REPAIR_HINT_RESENT: reason('repair', 'none', 200, 'A hint was lost and was sent again.'),
   REPAIR_HINT_REMOVED: reason(

@@ -10,7 +10,7 @@
  *  - a cancelling run ends CANCELLED, never a retry.
  * Mass-expiry guard: more than max(10, half) of the live leases at once look like our own stall or a clock step, not
  * like so many dead workers: each is given one grace TTL, once, with an event MASS_EXPIRY.
- * One bad row: on a data fault each lease is taken in a transaction of its own, and what is still refused is
+ * One bad row: on a fault of its own each lease is taken in a transaction of its own, and what is still refused is
  * named in the answer (SQL rule 9).
  * Crash before COMMIT: nothing. Bounded by `limit` per call.
  */
@@ -28,11 +28,12 @@ import {
 import { failPoint, HISTORY_OPS } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
-import { isDataFault } from '../connection/faults.js';
+import { isRowFault } from '../connection/faults.js';
 import { tell } from '../history.js';
 import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './finish.js';
+import { type Orphan, releaseOrphans } from './repairs-lease.js';
 
 export interface ReapOptions {
   readonly limit: number;
@@ -69,7 +70,7 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
   try {
     result = await pool.transaction((c) => reapBatch(c, options));
   } catch (fault) {
-    if (!isDataFault(fault)) throw fault;
+    if (!isRowFault(fault)) throw fault;
     result = await reapSingly(pool, options);
   }
   if (result.kind === 'reaped') {
@@ -105,7 +106,7 @@ async function reapSingly(pool: Pool, options: ReapOptions): Promise<ReapResult>
     try {
       runs.push(...(await pool.transaction((c) => reapOnce(c, options, [runId]))));
     } catch (fault) {
-      if (!isDataFault(fault)) throw fault;
+      if (!isRowFault(fault)) throw fault;
       refused.push({ runId, fault });
     }
   }
@@ -128,18 +129,18 @@ async function reapOnce(
     ).map((run) => [run.runId, run]),
   );
   const endings: Ending[] = [];
-  const orphans: RunId[] = [];
+  const orphans: Orphan[] = [];
   const reaped: Reaped[] = [];
   for (const lease of expired) {
     const run = locked.get(lease.runId);
     if (run === undefined || isTerminal(run.status)) {
-      orphans.push(lease.runId);
+      orphans.push({ ...lease, status: run?.status ?? null });
       continue;
     }
     const ending = endingOf(run, lease, options);
     // A lease beside a run that cannot lose one: only the lease is wrong.
     if (ending.walk.steps.length === 0) {
-      orphans.push(lease.runId);
+      orphans.push({ ...lease, status: run.status });
       continue;
     }
     endings.push(ending);
@@ -155,7 +156,7 @@ async function reapOnce(
     });
   }
   await writeEndings(c, endings);
-  await leases.release(c, orphans);
+  await releaseOrphans(c, orphans, options.actor);
   return reaped;
 }
 
