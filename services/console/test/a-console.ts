@@ -50,7 +50,12 @@ export const aTwoTenantPolicy = (change: Partial<Omit<Policy, 'digest'>> = {}): 
   });
 
 export async function aConsole(
-  options: ConsoleOptions & { readonly redis?: TestRedis; readonly policy?: Policy } = {},
+  options: ConsoleOptions & {
+    readonly redis?: TestRedis;
+    readonly policy?: Policy;
+    /** Instead of the database's own. */
+    readonly apiUrl?: string;
+  } = {},
 ): Promise<TestConsole> {
   const store = await testStore();
   const dataDir = temporaryDataFolder();
@@ -62,7 +67,7 @@ export async function aConsole(
     settings: read.settings,
     name: 'test console',
     serviceUrl: store.urls.serviceUrl,
-    apiUrl: store.urls.apiUrl,
+    apiUrl: options.apiUrl ?? store.urls.apiUrl,
     redisUrl: options.redis?.url ?? null,
     ...(options.redis === undefined ? {} : { hintPrefix: options.redis.prefix }),
     logger,

@@ -1,7 +1,8 @@
 import { formatId } from '@headgate/domain';
 import { apiTokens, generateToken } from '@headgate/store';
-import { describe, expect, it } from 'vitest';
-import { aConsole } from './a-console.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createConsole } from '../src/index.js';
+import { aConsole, type TestConsole } from './a-console.js';
 import { isolatedConsole } from './foreign.js';
 import { foreignRun } from './seeds.js';
 
@@ -18,8 +19,14 @@ const READS = [
 ];
 
 describe('who may ask', () => {
+  // For those that change nothing.
+  let shared: TestConsole;
+  beforeAll(async () => {
+    shared = await aConsole();
+  });
+
   it('tells a stranger nothing on any route, and says how to sign in', async () => {
-    const test = await aConsole();
+    const test = shared;
     for (const path of [...READS, '/v1/runs/run_00000000000000000000000000', '/bull/']) {
       for (const token of [null, 'hg_wrong', '']) {
         const response = await test.ask(path, { token });
@@ -41,7 +48,7 @@ describe('who may ask', () => {
   });
 
   it('lets viewers look and operators act, and no one act who may only look', async () => {
-    const test = await aConsole();
+    const test = shared;
     for (const path of READS)
       expect((await test.ask(path, { token: test.tokens.viewer })).status, path).toBe(200);
     const cancel = '/v1/runs/run_00000000000000000000000000/cancel';
@@ -72,8 +79,7 @@ describe('who may ask', () => {
   });
 
   it('does not start where nothing would hold tenants apart', async () => {
-    const test = await aConsole();
-    const { createConsole } = await import('../src/index.js');
+    const test = shared;
     const { service } = test.context.database;
     const bare = { ...test.context, database: { ...test.context.database, api: service } };
     expect(() => createConsole(bare)).toThrow(/DATABASE_URL_API/);

@@ -88,8 +88,7 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     'others-source',
     'secret-schedule',
     'secret/dead',
-    '"secret": true',
-    'other/secret"',
+    '"secret":true',
   ];
   return { test, foreign, paths, secrets };
 }

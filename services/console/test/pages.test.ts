@@ -1,12 +1,18 @@
 import { formatId } from '@headgate/domain';
 import { runInStatus, seedRun } from '@headgate/testkit';
-import { describe, expect, it } from 'vitest';
-import { aConsole } from './a-console.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aConsole, type TestConsole } from './a-console.js';
 import { foreignRun } from './seeds.js';
 
 const HOSTILE = `"><script>alert(1)</script><img src=x onerror='alert(2)'>`;
 
 describe('pages', () => {
+  // For those that only look.
+  let shared: TestConsole;
+  beforeAll(async () => {
+    shared = await aConsole();
+  });
+
   it('show runs, receipts, one run and why, and lead from one to the other', async () => {
     const test = await aConsole();
     const run = await runInStatus(test.store, 'FAILED', { tenant: test.tenant });
@@ -14,14 +20,14 @@ describe('pages', () => {
     const id = formatId('run', run.runId);
     const home = await (await test.ask('/')).text();
     expect(home).toContain(`href="/runs/${id}"`);
-    expect(home).toContain('NO_CAPABLE_WORKER');
+    expect(home).toContain('only waiting for its turn');
     expect(home).toContain(`/why?ref=${formatId('rcpt', run.receiptId)}`);
     const page = await (await test.ask(`/runs/${id}`)).text();
     expect(page).toContain('SETUP_FAILED');
     expect(page).toContain('Run again');
     expect(await (await test.ask(`/runs/${formatId('run', waiting.runId)}`)).text()).toContain('Cancel run');
     const why = await (await test.ask(`/why?ref=${encodeURIComponent(run.workKey)}`)).text();
-    expect(why).toContain('receipt.closing'.split('.')[0] ?? '');
+    expect(why).toContain('run.claimed');
     expect(why).toContain('SETUP_FAILED');
     expect(await (await test.ask('/why')).text()).toContain('owner/repo#7');
     const looking = await (await test.ask(`/runs/${id}`, { token: test.tokens.viewer })).text();
@@ -66,7 +72,7 @@ describe('pages', () => {
   });
 
   it('run under a policy that lets nothing in from elsewhere, nothing inline, no frame', async () => {
-    const test = await aConsole();
+    const test = shared;
     for (const path of ['/', '/login', '/docs', '/v1/runs', '/openapi.json', '/assets/console.js']) {
       const { headers } = await test.ask(path);
       const policy = headers.get('content-security-policy') ?? '';
@@ -91,7 +97,7 @@ describe('pages', () => {
   });
 
   it('send a stranger to the sign-in, and back where they wanted to go', async () => {
-    const test = await aConsole();
+    const test = shared;
     for (const path of ['/', '/why?ref=a%26b', '/runs/run_x', '/docs']) {
       const response = await test.ask(path, { token: null });
       expect(response.status, path).toBe(303);
