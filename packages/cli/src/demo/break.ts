@@ -46,8 +46,8 @@ const STEPS = [
   `the same event, ${DELIVERIES} times at once`,
   'the worker is at work',
   'SIGKILL to that worker',
-  'Redis emptied',
   'another worker process',
+  'Redis emptied',
   'the lease runs out, the run is taken over',
   'the run ends',
 ] as const;
@@ -56,8 +56,8 @@ const WORKER = 1;
 const SEND = 2;
 const WORK = 3;
 const KILL = 4;
-const FLUSH = 5;
-const SECOND = 6;
+const SECOND = 5;
+const FLUSH = 6;
 const TAKEOVER = 7;
 const END = 8;
 
@@ -107,19 +107,21 @@ export async function breakEverything(options: BreakOptions): Promise<BreakResul
 
   page.set(KILL, 'active');
   await first.kill();
+  const killedAtMs = performance.now();
   options.workers.delete(first);
   page.set(KILL, 'done', `process ${first.pid} is gone; it said goodbye to nobody`);
 
-  page.set(FLUSH, 'active');
-  await emptyRedis(options, page);
-
+  // It starts while the dead worker's lease still stands: there is time to lose Redis meanwhile.
   page.set(SECOND, 'active', 'starting');
-  const second = start('demo-worker-2', options);
-  await untilItServes(second, client);
-  page.set(SECOND, 'done', `process ${second.pid}`);
-
   page.set(TAKEOVER, 'active', 'the dead worker’s lease still stands');
-  const run = await untilEnded(runId, before, client, page);
+  const second = start('demo-worker-2', options);
+  const serves = untilItServes(second, client).then(() => page.set(SECOND, 'done', `process ${second.pid}`));
+  page.set(FLUSH, 'active');
+  const [run] = await Promise.all([
+    untilEnded({ runId, before, killedAtMs, client, page }),
+    serves,
+    emptyRedis(options, page),
+  ]);
   await second.stop();
   options.workers.delete(second);
 
@@ -252,13 +254,15 @@ async function emptyRedis({ connections }: BreakOptions, page: StepPage): Promis
   }
 }
 
-async function untilEnded(
-  runId: string,
-  before: RunDetail,
-  client: Client,
-  page: StepPage,
-): Promise<RunDetail> {
-  const killedAtMs = performance.now();
+async function untilEnded(watch: {
+  readonly runId: string;
+  /** As it stood when its worker was killed. */
+  readonly before: RunDetail;
+  readonly killedAtMs: number;
+  readonly client: Client;
+  readonly page: StepPage;
+}): Promise<RunDetail> {
+  const { runId, before, killedAtMs, client, page } = watch;
   let isTaken = false;
   const onChange = (run: RunDetail): void => {
     if (!isTaken && run.attempt > before.attempt) {

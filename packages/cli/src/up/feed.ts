@@ -54,15 +54,15 @@ export class Feed {
     const from = smallestIdAt(Math.max(this.#fromMs, nowMs - OVERLAP_MS));
     const found = await this.#context.database.service.use((c) => activity.since(c, from, LIMIT));
     const fresh = found.filter(({ id }) => !this.#shown.has(id));
-    for (const entry of fresh) {
-      this.#shown.set(entry.id, entry.at.getTime());
-      const line = this.#lineOf(entry);
+    for (const { id, at } of fresh) this.#shown.set(id, at.getTime());
+    for (const { entry, times } of alikeTogether(fresh)) {
+      const line = this.#lineOf(entry, times);
       if (line !== null) this.#terminal.out(line);
     }
     for (const [id, atMs] of this.#shown) if (atMs < nowMs - 3 * OVERLAP_MS) this.#shown.delete(id);
   }
 
-  #lineOf(entry: Activity): string | null {
+  #lineOf(entry: Activity, times: number): string | null {
     const { colors } = this.#terminal;
     if (entry.kind === 'step') return stepLine(entry, colors);
     if (entry.trigger === 'schedule' && entry.outcome !== 'accept') {
@@ -70,16 +70,46 @@ export class Feed {
       if (this.#saidOnce.has(same)) return null;
       this.#saidOnce.add(same);
     }
-    return decisionLine(entry, colors);
+    return decisionLine(entry, times, colors);
   }
 }
 
+/** Decisions that say the same, counted where the first of them stands: twenty duplicates are one line. */
+function alikeTogether(entries: readonly Activity[]): readonly { entry: Activity; times: number }[] {
+  const lines: { entry: Activity; times: number }[] = [];
+  const alike = new Map<string, { entry: Activity; times: number }>();
+  for (const entry of entries) {
+    const key =
+      entry.kind === 'step' ? entry.id : `${entry.type}/${entry.reasonCode}/${entry.route}/${entry.runId}`;
+    const known = alike.get(key);
+    if (known !== undefined) {
+      known.times += 1;
+      continue;
+    }
+    const line = { entry, times: 1 };
+    alike.set(key, line);
+    lines.push(line);
+  }
+  return lines;
+}
+
 /** `14:03:11  receipt    github.check_run.completed → ADMITTED  fix-failing-check  run_…` */
-export function decisionLine(entry: Extract<Activity, { kind: 'decision' }>, colors: Colors): string {
+export function decisionLine(
+  entry: Extract<Activity, { kind: 'decision' }>,
+  times: number,
+  colors: Colors,
+): string {
   const paint =
     entry.outcome === 'accept' ? colors.green : entry.outcome === 'defer' ? colors.yellow : colors.dim;
   const run = entry.runId === null ? '' : formatId('run', entry.runId);
-  return line(entry.at, 'receipt', colors, `${entry.type} → ${paint(entry.reasonCode)}`, entry.route, run);
+  return line(
+    entry.at,
+    'receipt',
+    colors,
+    `${entry.type} → ${paint(entry.reasonCode)}${times === 1 ? '' : ` × ${times}`}`,
+    entry.route,
+    run,
+  );
 }
 
 /** Only the steps that a person waits for; the others are in `headgate runs show`. */
