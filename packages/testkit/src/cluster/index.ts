@@ -1,0 +1,7 @@
+export { Cluster, type ClusterOptions, type MemberOptions, startCluster } from './cluster.js';
+export type { AgentPush } from './forge-log.js';
+export type { JudgedCluster, JudgeOptions } from './judge.js';
+export { Member, SERVICE_NAMES, type ServiceName } from './member.js';
+export type { ClusterAttempt, ClusterRun } from './questions.js';
+export type { SignalReply } from './senders.js';
+export { CLUSTER_REPOSITORY, CLUSTER_SOURCE, SHORT_LEASE } from './workload.js';

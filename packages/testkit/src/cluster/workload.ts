@@ -1,0 +1,94 @@
+/**
+ * What a cluster under test is asked to do: a policy whose agents are a few lines of shell, quick and told by gates
+ * when to go on, so that a test stops a run exactly where it wants to.
+ *
+ * Check names choose the route: `quick-…` runs through, `gated-…` waits inside the agent, `verified-…` inside the
+ * verification. Each result is a file of its own per run that names the attempt it comes from.
+ */
+import type { LeaseTiming, Policy, RoutePolicy } from '@headgate/domain';
+import { anAgent, aPolicy, aRoute, aSource, someLimits } from '../builders/policy.js';
+
+export const CLUSTER_SOURCE = 'example-github';
+export const CLUSTER_REPOSITORY = { id: 4242, fullName: 'acme/api', defaultBranch: 'main' } as const;
+
+/** As short as the ratios allow without losing leases on a busy machine. */
+export const SHORT_LEASE: LeaseTiming = {
+  ttlMs: 3_000,
+  heartbeatMs: 600,
+  renewDeadlineMs: 2_000,
+  stopMarginMs: 1_000,
+};
+
+export interface WorkloadOptions {
+  readonly forgePath: string;
+  /** Folder of the gates. */
+  readonly gates: string;
+  /** File with the webhook secret. */
+  readonly secretFile: string;
+  readonly lease?: LeaseTiming;
+  /** Applied to every route. */
+  readonly route?: Partial<RoutePolicy>;
+  readonly policy?: Partial<Omit<Policy, 'digest'>>;
+}
+
+/** Each run writes its own file, so that no two results are equal by chance. */
+const AGENT = `
+run=$(sed -n 's/.*"id": "\\(run_[a-z0-9]*\\)".*/\\1/p' "$HEADGATE_INPUT" | head -n 1)
+attempt=$(sed -n 's/.*"attempt": \\([0-9]*\\).*/\\1/p' "$HEADGATE_INPUT" | head -n 1)
+echo "agent: $run, attempt $attempt"
+: > "$GATES/agent-$run-$attempt"
+if [ "$GATED" = yes ]; then
+  while [ ! -e "$GATES/agents" ] && [ ! -e "$GATES/$run" ]; do sleep 0.05; done
+fi
+mkdir -p results
+echo "made by attempt $attempt" > "results/$run.txt"
+`;
+
+const verifyLine = (gates: string): string =>
+  `: > '${gates}/verifying'; while [ ! -e '${gates}/verifications' ]; do sleep 0.05; done`;
+
+export function workloadPolicy(options: WorkloadOptions): Policy {
+  const { gates, forgePath, secretFile } = options;
+  const agent = (id: string, gated: boolean) =>
+    anAgent({
+      id,
+      command: ['/bin/sh', '-c', AGENT],
+      env: { GATES: gates, GATED: gated ? 'yes' : 'no' },
+    });
+  const route = (id: string, change: Partial<RoutePolicy>): RoutePolicy =>
+    aRoute({
+      id,
+      on: [{ kind: 'event', type: 'github.check_run.completed' }, { kind: 'manual' }],
+      when: { source: `event.check_run.name.startsWith("${id}-")` },
+      agent: 'quick',
+      verify: [],
+      limits: someLimits({ wallClockMs: 120_000, verifyMs: 60_000, silenceMs: 120_000 }),
+      retry: { maxAttempts: 3, maxInfrastructure: 8, maxLeaseLost: 5, backoffMs: [200] },
+      ...change,
+      ...options.route,
+    });
+  return aPolicy({
+    sources: [
+      aSource({
+        id: CLUSTER_SOURCE,
+        webhookSecrets: [`file:${secretFile}`],
+        repositories: [
+          {
+            fullName: CLUSTER_REPOSITORY.fullName,
+            url: forgePath,
+            defaultBranch: CLUSTER_REPOSITORY.defaultBranch,
+            ciTrusted: true,
+          },
+        ],
+      }),
+    ],
+    agents: [agent('quick', false), agent('gated', true)],
+    routes: [
+      route('quick', {}),
+      route('gated', { agent: 'gated' }),
+      route('verified', { verify: [verifyLine(gates)] }),
+    ],
+    lease: options.lease ?? SHORT_LEASE,
+    ...options.policy,
+  });
+}
