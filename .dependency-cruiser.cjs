@@ -33,7 +33,13 @@ module.exports = {
       comment: 'Decisions are pure: no I/O, nothing of ours, only node:crypto for hashes.',
       severity: 'error',
       from: { path: '^packages/domain/src' },
-      to: { path: ['^packages/(?!domain/)', '^services/', '^(node:)?(fs|net|http|https|child_process|worker_threads|dgram|tls|dns)(/|$)'] },
+      to: {
+        path: [
+          '^packages/(?!domain/)',
+          '^services/',
+          '^(node:)?(fs|net|http|https|child_process|worker_threads|dgram|tls|dns)(/|$)',
+        ],
+      },
     },
     {
       name: 'services-are-apart',
@@ -73,13 +79,21 @@ module.exports = {
       from: {},
       to: { couldNotResolve: true },
     },
-    { name: 'no-circles', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
+    {
+      name: 'no-circles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
     {
       name: 'faces-only',
       comment: 'Packages are used by their face, never by a file inside.',
       severity: 'error',
       from: { path: '^(packages|services)/([^/]+)/' },
-      to: { path: '^(packages|services)/[^/]+/src/(?!index\\.ts)', pathNot: ['^$1/$2/', '^packages/testkit/src/'] },
+      to: {
+        path: '^(packages|services)/[^/]+/src/(?!index\\.ts)',
+        pathNot: ['^$1/$2/', '^packages/testkit/src/'],
+      },
     },
   ],
   options: {
@@ -87,6 +101,9 @@ module.exports = {
     exclude: { path: '(^|/)dist/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
-    enhancedResolveOptions: { conditionNames: ['headgate-source', 'import', 'node', 'default'], exportsFields: ['exports'] },
+    enhancedResolveOptions: {
+      conditionNames: ['headgate-source', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+    },
   },
 };

@@ -8,7 +8,8 @@ export const NUMBERS = [
   ...Array.from({ length: 39 }, (_, n) => `Q${n + 1}`),
 ];
 
-const TITLES = /\b(?:test|it|describe|describeWithTool|propertyTest)(?:\.\w+)*\s*\(\s*(?:'[^'\n]*'\s*,\s*)?(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
+const TITLES =
+  /\b(?:test|it|describe|describeWithTool|propertyTest)(?:\.\w+)*\s*\(\s*(?:'[^'\n]*'\s*,\s*)?(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
 const NUMBER = /\b([CIQ]\d{1,2})\b/g;
 
 /** @returns {Promise<Map<string, Set<string>>>} requirement number -> test files that name it in a title */
@@ -26,7 +27,8 @@ export async function testsByNumber(root) {
 /** Only where tests may lie: a walk through node_modules would take seconds. */
 async function* globFiles(root) {
   for (const group of ['packages', 'services']) {
-    for (const name of (await readdir(new URL(group, root))).sort()) yield* below(root, `${group}/${name}/test`);
+    for (const name of (await readdir(new URL(group, root))).sort())
+      yield* below(root, `${group}/${name}/test`);
   }
   yield* below(root, 'test');
 }
@@ -36,7 +38,8 @@ async function* below(root, folder) {
   for (const name of names.sort()) if (name.endsWith('.test.ts')) yield `${folder}/${name}`;
 }
 
-export const readRequirements = async (root) => parse(await readFile(new URL('docs/requirements.yaml', root), 'utf8'));
+export const readRequirements = async (root) =>
+  parse(await readFile(new URL('docs/requirements.yaml', root), 'utf8'));
 
 export async function requirementsMarkdown(root) {
   const requirements = await readRequirements(root);
@@ -44,7 +47,9 @@ export async function requirementsMarkdown(root) {
   const rows = NUMBERS.map((number) => {
     const { says, state, places = [], note = '' } = requirements[number] ?? { says: '', state: 'later' };
     const where = places.map((place) => `[${place}](../${place})`).join('<br>');
-    const files = [...(tests.get(number) ?? [])].map((file) => `[${file.split('/').at(-1)}](../${file})`).join('<br>');
+    const files = [...(tests.get(number) ?? [])]
+      .map((file) => `[${file.split('/').at(-1)}](../${file})`)
+      .join('<br>');
     return `| ${number} | ${says} | ${state} | ${where} | ${files} | ${note} |`;
   });
   const count = (state) => NUMBERS.filter((number) => requirements[number]?.state === state).length;

@@ -85,7 +85,12 @@ describe('cron', () => {
     expect(result).toMatchObject({ ok: false, problem: expect.stringMatching(/\w+/) });
   });
 
-  it('@-names are known', () => {
+  it.each(['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'])(
+    '%s is known',
+    (name) => expect(parseCadence(name, 'UTC').ok).toBe(true),
+  );
+
+  it('@-names mean what they say', () => {
     expect(next('@daily', 'UTC', '2026-01-01T00:00:00Z', 1)).toEqual(['2026-01-02T00:00:00.000Z']);
     expect(next('@hourly', 'UTC', '2026-01-01T00:00:00Z', 1)).toEqual(['2026-01-01T01:00:00.000Z']);
   });
@@ -102,7 +107,13 @@ describe('@every', () => {
     expect(anchored.next(Date.parse('2025-12-31T23:00:00Z'))).toBe(Date.parse('2026-01-01T00:10:00Z'));
   });
 
-  it.each(['@every', '@every 0s', '@every 20', '@every -5s', '@every 1s1h', '@every 99999d', '@every 0.5s'])(
+  it('takes every unit, and any length that a configuration can hold', () => {
+    expect(cadence('@every 1d2h3m4s5ms').next(0)).toBe(93_784_005);
+    expect(cadence('@every 999999d').next(0)).toBe(999_999 * 86_400_000);
+    expect(next('@every 999999d', 'UTC', '2026-01-01T00:00:00Z', 1)).toHaveLength(1);
+  });
+
+  it.each(['@every', '@every 0s', '@every 20', '@every -5s', '@every 1s1h', '@every 0.5s'])(
     '%j is refused',
     (spec) => expect(parseCadence(spec, 'UTC').ok).toBe(false),
   );

@@ -38,11 +38,7 @@ export class LogArtifact {
     });
   }
 
-  static async open(
-    path: string,
-    maxBytes: number,
-    redact: RedactLine = redactText,
-  ): Promise<LogArtifact> {
+  static async open(path: string, maxBytes: number, redact: RedactLine = redactText): Promise<LogArtifact> {
     await mkdir(dirname(path), { recursive: true });
     return new LogArtifact(path, maxBytes, redact);
   }

@@ -12,6 +12,8 @@ export interface ServiceContext {
   readonly settings: Settings;
   readonly paths: DataPaths;
   readonly database: Database;
+  /** For threads that need sessions of their own. */
+  readonly serviceUrl: string;
   readonly dimensions: Dimensions;
   readonly bus: HintBus;
   readonly policy: PolicyHolder;
@@ -56,6 +58,7 @@ export function createContext(options: ContextOptions): ServiceContext {
     settings: options.settings,
     paths: dataPaths(options.settings.dataDir),
     database,
+    serviceUrl: options.serviceUrl,
     dimensions: new Dimensions(database.service),
     bus,
     policy: new PolicyHolder(database.service),

@@ -39,6 +39,7 @@ export const ENVIRONMENT: readonly Variable[] = [
   variable('DATABASE_URL_API', null, 'Postgres, as the role of the console. Not set: made by migrate.', true),
   variable('HEADGATE_DB_POOL', 'session', 'session, or transaction behind an old transaction pooler.'),
   variable('REDIS_URL', null, 'Redis or Valkey. Not set: a private one, or polling without it.', true),
+  variable('HEADGATE_WORKER_SLOTS', '4', 'How many runs a worker executes at once.'),
   variable('LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent.'),
   variable(
     'HEADGATE_EXAMPLE_WEBHOOK_SECRET',

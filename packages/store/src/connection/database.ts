@@ -18,6 +18,8 @@ export interface DatabaseOptions {
   /** `transaction`: named statements are off (pgbouncer before 1.21). */
   readonly poolMode?: 'session' | 'transaction';
   readonly maxConnections?: number;
+  /** A statement without an answer for that long ends its session: for those who cannot wait for a dead network. */
+  readonly queryTimeoutMs?: number;
   readonly applicationName: string;
   readonly logger: Logger;
 }
@@ -51,6 +53,9 @@ export class Pool {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       pipeline: true,
+      ...(options.queryTimeoutMs === undefined
+        ? {}
+        : { query_timeout: options.queryTimeoutMs, connectionTimeoutMillis: options.queryTimeoutMs }),
     } as pg.PoolConfig);
     // A killed backend must not crash the process: the pool's own listener is gone while a client is out.
     const warn = (fault: Error) => options.logger.warn({ err: fault }, 'postgres session lost');

@@ -36,7 +36,7 @@ export const isConnectionFault = (fault: unknown): boolean => {
   }
   return (
     fault instanceof Error &&
-    /connection (terminated|timeout)|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|not queryable/i.test(
+    /connection (terminated|timeout)|query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|not queryable/i.test(
       fault.message,
     )
   );

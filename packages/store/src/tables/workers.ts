@@ -28,6 +28,12 @@ const setState = statement(
           stopped_at = case when $2 in ('STOPPED', 'DEAD') then clock_timestamp() end
     where id = $1 and state not in ('STOPPED', 'DEAD')`,
 );
+// What a new policy changes for a worker that lives on. STOPPED and DEAD absorb.
+const offer = statement(
+  'worker.offer',
+  `update headgate.worker set queue_ids = $2, lease_ttl_ms = $3, heartbeat_at = clock_timestamp()
+    where id = $1 and state not in ('STOPPED', 'DEAD')`,
+);
 const isReady = statement(
   'worker.is_ready',
   `select 1 from headgate.worker where id = $1 and state = 'READY'`,
@@ -80,6 +86,12 @@ export const workers = {
   /** STOPPED and DEAD absorb. False when the row did not move. */
   setState: async (c: Connection, id: WorkerId, state: WorkerState): Promise<boolean> =>
     (await c.count(setState, [id, state])) > 0,
+  /** False when the row is gone or has ended. */
+  offer: async (
+    c: Connection,
+    id: WorkerId,
+    change: Pick<WorkerRegistration, 'queueIds' | 'leaseTtlMs'>,
+  ): Promise<boolean> => (await c.count(offer, [id, change.queueIds, change.leaseTtlMs])) > 0,
   isReady: async (c: Connection, id: WorkerId): Promise<boolean> => (await c.run(isReady, [id])).length > 0,
   /** READY and beating within their own lease TTL. */
   live: (c: Connection): Promise<LiveWorker[]> => c.run<LiveWorker>(live),

@@ -1,0 +1,259 @@
+/**
+ * From "somebody says these runs were dispatched" to leases that this worker holds.
+ *
+ *   considered ─► read the rows ─► judge each, side by side ─► [ready ones, every few ms] ─► write verdicts ─► claim
+ *
+ * A hint is believed in nothing: what Postgres does not show as this dispatch of this queue counts as stale, so hints
+ * may be lost, doubled, shuffled, ancient or invented. A slow source holds only its own run: those judged meanwhile
+ * are claimed without it.
+ *
+ * Who writes: this desk, verdicts under (run id, dispatch number) and claims under the worker's id, one claim
+ * transaction at a time, with the free slots of that moment as its limit: so slots are never exceeded, however many
+ * hints and polls run at once. Lock order: the store's.
+ * Crash points: before the claim's COMMIT nothing was taken (the item is hinted again after 5 s, taken back after
+ * 30 s); after it the lease runs out and the reaper takes it.
+ */
+import type { Capabilities, Clock, Ids, RunId, WorkerId } from '@headgate/domain';
+import {
+  type ActivePolicy,
+  type ClaimedRun,
+  claim,
+  type DispatchedRun,
+  dispatchedRuns,
+  type Pool,
+  type VerdictRow,
+  writeVerdicts,
+} from '@headgate/store';
+import { failPoint, type Logger, metrics, testSignal } from '@headgate/telemetry';
+import type { WorkerTiming } from '../options.js';
+import type { Registered } from '../registration.js';
+import { type Judged, type JudgeParts, judgeRun } from './judge-run.js';
+
+export interface ClaimDeskParts extends JudgeParts {
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly logger: Logger;
+  readonly timing: WorkerTiming;
+  readonly capabilities: () => Capabilities;
+  readonly policy: () => ActivePolicy;
+  readonly refreshPolicy: () => Promise<unknown>;
+  /** Null: not registered, or taking nothing more. */
+  readonly self: () => Registered | null;
+  readonly freeSlots: () => number;
+  /** Takes the lease at once, before anything else happens on this thread. */
+  readonly onClaimed: (runs: readonly ClaimedOrder[], askedAtMs: number, workerId: WorkerId) => void;
+  /** The database says that this worker is not READY. */
+  readonly onNotReady: () => void;
+}
+
+export interface ClaimedOrder {
+  readonly run: ClaimedRun;
+  /** Where the source stood at the verdict; null when it was not asked. */
+  readonly headSha: string | null;
+}
+
+/** Somebody says that this dispatch lies in this queue. */
+export interface Mention {
+  readonly runId: RunId;
+  readonly dispatchNo: number;
+  readonly queue: string;
+}
+
+interface Waiting {
+  readonly judged: Judged;
+  /** Policy version that it was judged under. */
+  readonly policyVersion: number;
+  readonly settle: (isClaimed: boolean) => void;
+}
+
+const nameOf = ({ runId, dispatchNo }: Omit<Mention, 'queue'>): string => `${runId}-${dispatchNo}`;
+
+export class ClaimDesk {
+  readonly #parts: ClaimDeskParts;
+  /** Dispatches under consideration: a second mention of one adds nothing. */
+  readonly #considered = new Set<string>();
+  #waiting: Waiting[] = [];
+  #collecting: NodeJS.Timeout | null = null;
+  #turns: Promise<void> = Promise.resolve();
+
+  constructor(parts: ClaimDeskParts) {
+    this.#parts = parts;
+  }
+
+  /** Considers what hints name. Returns how many runs were claimed; settles when each was claimed or left. */
+  async consider(mentions: readonly Mention[]): Promise<number> {
+    const { pool, self } = this.#parts;
+    const me = self();
+    if (me === null) return 0;
+    const rows = await pool.use((c) => dispatchedRuns.named(c, mentions, me.queueIds));
+    const stale = mentions.length - rows.length;
+    if (stale > 0) metrics.hintConsumed.add(stale, { result: 'stale' });
+    if (rows.length === 0) {
+      for (const queue of new Set(mentions.map((mention) => mention.queue))) {
+        metrics.claimEmpty.add(1, { queue_name: queue });
+      }
+      testSignal('worker.hints.stale', { runIds: mentions.map((mention) => mention.runId) });
+    }
+    const claimed = await this.decide(rows);
+    if (claimed > 0) metrics.hintConsumed.add(claimed, { result: 'claimed' });
+    return claimed;
+  }
+
+  /** Judges and claims rows that were read just now. */
+  async decide(rows: readonly DispatchedRun[]): Promise<number> {
+    const isFirst = (row: DispatchedRun, at: number): boolean =>
+      !this.#considered.has(nameOf(row)) && rows.findIndex((other) => other.runId === row.runId) === at;
+    const mine = rows.filter(isFirst);
+    for (const row of mine) this.#considered.add(nameOf(row));
+    const claimed = await Promise.all(
+      mine.map(async (row) => {
+        try {
+          return await this.#decideOne(row);
+        } finally {
+          this.#considered.delete(nameOf(row));
+        }
+      }),
+    );
+    return claimed.filter(Boolean).length;
+  }
+
+  /** Settles when no claim is under way. */
+  idle(): Promise<void> {
+    return this.#turns;
+  }
+
+  async #decideOne(run: DispatchedRun): Promise<boolean> {
+    const me = this.#parts.self();
+    if (me === null) return false;
+    const active = this.#parts.policy();
+    const judged = await judgeRun(this.#parts, run, active, {
+      workerId: me.workerId,
+      capabilities: this.#parts.capabilities(),
+    });
+    if (judged.verdict === null) return false;
+    return new Promise<boolean>((settle) => {
+      this.#waiting.push({ judged, policyVersion: active.version, settle });
+      this.#collecting ??= setTimeout(() => this.#hand(), this.#parts.timing.claimCollectMs);
+    });
+  }
+
+  #hand(): void {
+    this.#collecting = null;
+    const batch = this.#waiting;
+    this.#waiting = [];
+    this.#turns = this.#turns.then(() => this.#turn(batch));
+  }
+
+  async #turn(batch: readonly Waiting[]): Promise<void> {
+    const claimed = new Set<RunId>();
+    try {
+      for (const runId of await this.#claim(batch)) claimed.add(runId);
+    } catch (fault) {
+      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'a claim failed; dispatch hints again');
+    }
+    for (const { judged, settle } of batch) settle(claimed.has(judged.run.runId));
+  }
+
+  async #claim(batch: readonly Waiting[]): Promise<readonly RunId[]> {
+    const judged = batch.map((waiting) => waiting.judged);
+    // Judged before a turn that found another policy: judged again, or its verdict would be the old policy's.
+    const isOld = batch.some(({ policyVersion }) => policyVersion !== this.#parts.policy().version);
+    const first = await this.#claimOnce(isOld ? await this.#judgeAgain(judged) : judged);
+    if (first !== 'policy-changed') return first;
+    await this.#parts.refreshPolicy();
+    const second = await this.#claimOnce(await this.#judgeAgain(judged));
+    return second === 'policy-changed' ? [] : second;
+  }
+
+  async #judgeAgain(judged: readonly Judged[]): Promise<readonly Judged[]> {
+    const me = this.#parts.self();
+    if (me === null) return [];
+    const self = { workerId: me.workerId, capabilities: this.#parts.capabilities() };
+    return Promise.all(judged.map(({ run }) => judgeRun(this.#parts, run, this.#parts.policy(), self)));
+  }
+
+  async #claimOnce(judged: readonly Judged[]): Promise<readonly RunId[] | 'policy-changed'> {
+    const { pool, self, policy, freeSlots, ids, timing, clock } = this.#parts;
+    const me = self();
+    if (me === null) return [];
+    const { version, policy: content } = policy();
+    const written = await this.#write(judged, `worker:${me.workerId}`);
+    const fresh = judged.filter(({ run, verdict }) => verdict?.kind === 'fresh' && written.has(run.runId));
+    const limit = freeSlots();
+    if (fresh.length === 0 || limit <= 0) return [];
+    const hinted = fresh.map(({ run: { runId, dispatchNo } }) => ({
+      runId,
+      dispatchNo,
+      attemptId: ids.next('att'),
+      leaseId: ids.next('lease'),
+    }));
+    const askedAtMs = clock.monotonicMs();
+    const result = await claim(pool, {
+      workerId: me.workerId,
+      queueIds: me.queueIds,
+      ttlMs: content.lease.ttlMs,
+      policyVersion: version,
+      hinted,
+      limit,
+      verdictMaxAgeMs: timing.verdictMaxAgeMs,
+    });
+    metrics.claimDuration.record((clock.monotonicMs() - askedAtMs) / 1000);
+    switch (result.kind) {
+      case 'policy-changed':
+        testSignal('worker.claim.policyChanged', { head: result.head });
+        return 'policy-changed';
+      case 'not-ready':
+        this.#parts.onNotReady();
+        return [];
+      case 'claimed': {
+        const heads = new Map(judged.map((one) => [one.run.runId, one.headSha]));
+        this.#parts.onClaimed(
+          result.runs.map((run) => ({ run, headSha: heads.get(run.runId) ?? null })),
+          askedAtMs,
+          me.workerId,
+        );
+        count(result.runs);
+        if (result.runs.length === 0) countEmpty(fresh, me);
+        await failPoint('worker.claim.committed');
+        testSignal('worker.claimed', { runIds: result.runs.map((run) => run.runId), busy: result.busy });
+        return result.runs.map((run) => run.runId);
+      }
+    }
+  }
+
+  async #write(judged: readonly Judged[], actor: string): Promise<ReadonlySet<RunId>> {
+    const rows = judged.flatMap(({ run: { runId, dispatchNo }, verdict }): VerdictRow[] =>
+      verdict === null ? [] : [{ runId, dispatchNo, verdict }],
+    );
+    if (rows.length === 0) return new Set();
+    const written = await writeVerdicts(this.#parts.pool, rows, actor);
+    await failPoint('worker.verdict.written');
+    testSignal('worker.verdicts', {
+      verdicts: rows.map(({ runId, verdict }) => ({
+        runId,
+        kind: verdict.kind,
+        reasonCode: verdict.kind === 'fresh' ? null : verdict.reasonCode,
+      })),
+    });
+    return written;
+  }
+}
+
+function count(claimed: readonly ClaimedRun[]): void {
+  if (claimed.length > 0) metrics.claimBatchSize.record(claimed.length);
+  for (const run of claimed) {
+    metrics.claimSuccess.add(1, { queue_name: run.queue });
+    if (run.firstStartedAt !== null) continue;
+    const waitedMs = run.acquiredAt.getTime() - run.createdAt.getTime();
+    metrics.startDelay.record(Math.max(0, waitedMs) / 1000, { queue_name: run.queue });
+  }
+}
+
+/** Others had taken all of it. */
+function countEmpty(fresh: readonly Judged[], me: Registered): void {
+  const queues = fresh.map(({ run }) => me.queues[me.queueIds.indexOf(run.queueId)]);
+  for (const queue of new Set(queues)) {
+    if (queue !== undefined) metrics.claimEmpty.add(1, { queue_name: queue });
+  }
+}

@@ -1,0 +1,5 @@
+/** `headgate worker` as a process of its own. */
+import { runService } from '@headgate/service';
+import { createWorker } from './worker.js';
+
+await runService('worker', (context) => createWorker(context));

@@ -1,0 +1,197 @@
+/**
+ * One attempt, from its claim to its end.
+ *
+ *   CLAIMED ─► PREPARING_SANDBOX ─► RUNNING ─► VERIFYING ─► JUDGING ─► [seal] ─► FINALIZING ─► finish
+ *      └──────────────── a sealed result is there ───────────────────────────────┘
+ *
+ * Who writes: this attempt alone, each time under its fence: stages, the seal, the ledger, the finish. Before and
+ * after each step it asks whether it may go on; a lease that is gone drops everything (nothing is taken back, nothing
+ * more is written), a cancel ends it once the agent is known to have stopped, a drain hands it back.
+ * What a crash leaves at each point: before the seal, an attempt that is run again elsewhere; after it, a result that
+ * is only finalised. Workspaces of the dead are swept, their sandboxes end with them.
+ */
+import { formatId, type WorkerId } from '@headgate/domain';
+import { removeWorkspace } from '@headgate/runtimes';
+import { runDurations } from '@headgate/store';
+import {
+  ATTR,
+  HEADGATE_ATTR,
+  type Logger,
+  metrics,
+  runLogger,
+  type Span,
+  testSignal,
+  traceIdOf,
+  withRemoteContext,
+} from '@headgate/telemetry';
+import type { ClaimedOrder } from '../hints/claim-desk.js';
+import type { HeldLease } from '../keeper/held-lease.js';
+import { runAgent } from './agent.js';
+import { ArtifactShelf } from './artifact-shelf.js';
+import { type Ending, failed } from './ending.js';
+import { finalise, resume } from './finalise.js';
+import type { Finished, Finisher } from './finisher.js';
+import { foldersOf, type Job, type RunParts, stopOf, whileTrusted } from './job.js';
+import { prepare } from './prepare.js';
+import { makeResult } from './result.js';
+
+export interface ExecuteParts extends RunParts {
+  readonly finisher: Finisher;
+  readonly logger: Logger;
+  readonly workerId: WorkerId;
+}
+
+/** Never rejects. Settles when the database has answered for the attempt's end, or the right to write it is gone. */
+export function execute(parts: ExecuteParts, order: ClaimedOrder, lease: HeldLease): Promise<void> {
+  const { run } = order;
+  const attributes = {
+    [ATTR.pipelineName]: run.spec.route,
+    [ATTR.pipelineRunId]: formatId('run', run.runId),
+    [ATTR.workerId]: formatId('wkr', parts.workerId),
+    [ATTR.agentName]: run.spec.agent.id,
+    [HEADGATE_ATTR.tenant]: run.spec.tenant,
+    [HEADGATE_ATTR.taskId]: formatId('task', run.taskId),
+    [HEADGATE_ATTR.attempt]: run.attemptNo,
+    [HEADGATE_ATTR.leaseId]: formatId('lease', run.leaseId),
+    [HEADGATE_ATTR.fencingToken]: run.fencingToken,
+  };
+  return withRemoteContext(run.traceparent, `run ${run.spec.route}`, attributes, (span) =>
+    executeIn(parts, order, lease, span),
+  );
+}
+
+async function executeIn(
+  parts: ExecuteParts,
+  order: ClaimedOrder,
+  lease: HeldLease,
+  span: Span,
+): Promise<void> {
+  const job = jobOf(parts, order, lease);
+  try {
+    job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
+    const ending = await attempt(job);
+    const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
+    report(job, ending, finished, span);
+    if (finished !== null) await measure(job, finished);
+  } catch (fault) {
+    job.logger.error({ err: fault }, 'an attempt could not be ended; its lease is left to the reaper');
+  } finally {
+    await removeWorkspace(job.folders).catch((fault: unknown) =>
+      job.logger.warn({ err: fault }, 'the workspace could not be removed; a sweep will'),
+    );
+  }
+}
+
+async function attempt(job: Job): Promise<Ending> {
+  try {
+    const sealed = job.run.sealed ? await resume(job) : await work(job);
+    return sealed.kind === 'ended' ? sealed.ending : await finalise(job, sealed.value);
+  } catch (fault) {
+    const stop = await stopOf(job);
+    if (stop !== null) return stop;
+    job.logger.error({ err: fault }, 'an attempt met a fault of our own');
+    return failed('INTERNAL_ERROR', fault instanceof Error ? fault.message : String(fault));
+  }
+}
+
+async function work(job: Job): ReturnType<typeof makeResult> {
+  const workspace = await prepare(job);
+  if (workspace.kind === 'ended') return workspace;
+  const agent = await runAgent(job, workspace.value);
+  if (agent.kind === 'ended') return agent;
+  return makeResult(job, workspace.value, agent.value);
+}
+
+function jobOf(parts: ExecuteParts, { run, headSha }: ClaimedOrder, lease: HeldLease): Job {
+  return {
+    run,
+    headSha,
+    lease,
+    actor: `worker:${parts.workerId}`,
+    folders: foldersOf(parts.paths, run),
+    artifacts: new ArtifactShelf(parts.paths, run),
+    logger: runLogger(parts.logger, {
+      tenant: run.spec.tenant,
+      workKey: run.spec.workKey,
+      runId: formatId('run', run.runId),
+      attempt: run.attemptNo,
+      leaseId: formatId('lease', run.leaseId),
+      traceId: traceIdOf(run.traceparent),
+    }),
+    parts,
+    startByMs: parts.clock.monotonicMs() + run.spec.limits.sandboxStartMs,
+  };
+}
+
+/** Hands the attempt in: artifacts, the stages passed, then its end in one transaction. */
+async function handIn(
+  parts: ExecuteParts,
+  job: Job,
+  ending: Extract<Ending, { kind: 'end' }>,
+): Promise<Finished> {
+  await whileTrusted(job, () => job.artifacts.store(parts.pool)).catch((fault: unknown) =>
+    job.logger.warn({ err: fault }, 'artifacts stay without a row'),
+  );
+  await parts.stages.settle(job.lease).catch(() => {});
+  parts.stages.forget(job.lease);
+  if (job.lease.isGone) return { kind: 'lost' };
+  const { run, lease, actor } = job;
+  const request = {
+    fence: lease.fence,
+    attemptId: run.attemptId,
+    result: ending.outcome,
+    costUsd: 0,
+    evidence: ending.evidence,
+    actor,
+  };
+  const answer = await parts.finisher.submit(request, lease);
+  if (answer.kind !== 'refused') return answer;
+  // Its run stands where it cannot end so, or the database refused the row: it ends as a fault of ours, without the row.
+  job.logger.error(
+    { detail: answer.detail, outcome: ending.outcome.kind },
+    'the end of an attempt was refused',
+  );
+  const result = {
+    kind: 'failed',
+    reasonCode: 'INTERNAL_ERROR',
+    detail: answer.detail,
+    retryAfterMs: null,
+  } as const;
+  return parts.finisher.submit({ ...request, result, evidence: null }, lease);
+}
+
+function report(job: Job, ending: Ending, finished: Finished | null, span: Span): void {
+  const { run, logger, lease } = job;
+  if (ending.kind === 'dropped' || finished === null) {
+    const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
+    logger.warn({ why }, 'the lease is gone: the attempt was dropped, nothing of it is taken back');
+    testSignal('worker.dropped', { runId: run.runId, why });
+    return;
+  }
+  const { outcome } = ending;
+  const reasonCode = 'reasonCode' in outcome ? outcome.reasonCode : null;
+  if (reasonCode !== null) span.setAttribute(HEADGATE_ATTR.reasonCode, reasonCode);
+  switch (finished.kind) {
+    case 'finished':
+      span.setAttribute(ATTR.pipelineResult, finished.status);
+      if (finished.status === 'QUEUED' && reasonCode !== null)
+        metrics.retry.add(1, { reason_code: reasonCode });
+      logger.info({ outcome: outcome.kind, reasonCode, status: finished.status }, 'attempt ended');
+      return;
+    case 'lost':
+      logger.warn({ outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      return;
+    default:
+      logger.error({ outcome: outcome.kind, answer: finished }, 'it is not known how the attempt ended');
+  }
+}
+
+/** By the database's clock, since two clocks cannot be subtracted. */
+async function measure(job: Job, finished: Finished): Promise<void> {
+  if (finished.kind !== 'finished' || finished.status === 'QUEUED') return;
+  const [duration] = await job.parts.pool.use((c) => runDurations(c, [job.run.runId])).catch(() => []);
+  if (duration === undefined) return;
+  const { status, ranSeconds, cancelSeconds } = duration;
+  if (ranSeconds !== null) metrics.runDuration.record(ranSeconds, { status });
+  if (status === 'CANCELLED' && cancelSeconds !== null) metrics.cancellationLatency.record(cancelSeconds);
+}

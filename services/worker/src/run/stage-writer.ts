@@ -1,0 +1,122 @@
+/**
+ * Writes where runs are, many in one statement.
+ *
+ * A stage is noted at once and written within `collectMs`; what a run passes meanwhile is coalesced (the store leaves
+ * an event for each stage passed). `arrive` waits for the write: it stands before what cannot be taken back.
+ *
+ * Who writes: one batch at a time, under the fence of each run. Lock order: the store's (lease, run). A batch that
+ * fails for want of Postgres is kept and tried with the next; a crash leaves runs at an earlier stage, never a later.
+ */
+import type { LeasedStatus } from '@headgate/domain';
+import { enterStages, type Pool, type StageAnswer } from '@headgate/store';
+import { type Logger, testSignal } from '@headgate/telemetry';
+import type { HeldLease } from '../keeper/held-lease.js';
+
+export interface StageWriterParts {
+  readonly pool: Pool;
+  readonly logger: Logger;
+  readonly collectMs: number;
+  readonly retryMs: number;
+  /** A run may not go on to its stage: the heartbeat knows why. */
+  readonly onHeld: () => void;
+}
+
+interface Pending {
+  readonly lease: HeldLease;
+  readonly to: LeasedStatus;
+  readonly actor: string;
+  readonly waiters: readonly Waiter[];
+}
+
+interface Waiter {
+  readonly resolve: (answer: StageAnswer) => void;
+  readonly reject: (fault: unknown) => void;
+}
+
+export class StageWriter {
+  readonly #parts: StageWriterParts;
+  readonly #pending = new Map<string, Pending>();
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(parts: StageWriterParts) {
+    this.#parts = parts;
+  }
+
+  /** The run is there now; written soon. */
+  enter(lease: HeldLease, to: LeasedStatus, actor: string): void {
+    this.#note({ lease, to, actor, waiters: [] });
+    this.#schedule(this.#parts.collectMs);
+  }
+
+  /**
+   * The run is there, in the database too. `held`: the lease stands, and the run may not go there (it is being
+   * cancelled). Rejects when Postgres does not answer.
+   */
+  arrive(lease: HeldLease, to: LeasedStatus, actor: string): Promise<StageAnswer> {
+    return new Promise((resolve, reject) => {
+      this.#note({ lease, to, actor, waiters: [{ resolve, reject }] });
+      void this.#flush();
+    });
+  }
+
+  /** Writes what a run has passed, if anything waits. Rejects when Postgres does not answer. */
+  async settle(lease: HeldLease): Promise<void> {
+    const pending = this.#pending.get(lease.fence.leaseId);
+    if (pending !== undefined) await this.arrive(lease, pending.to, pending.actor);
+  }
+
+  /** Nothing of it is to be written any more. */
+  forget(lease: HeldLease): void {
+    const pending = this.#pending.get(lease.fence.leaseId);
+    this.#pending.delete(lease.fence.leaseId);
+    for (const { resolve } of pending?.waiters ?? []) resolve('lost');
+  }
+
+  #note(next: Pending): void {
+    const { leaseId } = next.lease.fence;
+    const waiters = [...(this.#pending.get(leaseId)?.waiters ?? []), ...next.waiters];
+    this.#pending.set(leaseId, { ...next, waiters });
+  }
+
+  #schedule(afterMs: number): void {
+    this.#timer ??= setTimeout(() => void this.#flush(), afterMs);
+  }
+
+  #flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  /** Never rejects. */
+  async #write(): Promise<void> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    for (const { lease } of [...this.#pending.values()]) if (lease.isGone) this.forget(lease);
+    const batch = [...this.#pending.values()];
+    this.#pending.clear();
+    if (batch.length === 0) return;
+    try {
+      const answers = await enterStages(
+        this.#parts.pool,
+        batch.map(({ lease, to, actor }) => ({ fence: lease.fence, to, actor })),
+      );
+      testSignal('worker.stages', { runs: batch.map(({ lease, to }) => [lease.fence.runId, to]) });
+      for (const { lease, waiters } of batch) {
+        const answer = answers.get(lease.fence.runId) ?? 'lost';
+        // The keeper, not this batch, says whether a lease is gone: an expired one may yet be renewed by a grace.
+        if (answer !== 'moved') this.#parts.onHeld();
+        for (const { resolve } of waiters) resolve(answer);
+      }
+    } catch (fault) {
+      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'stages could not be written yet');
+      for (const pending of batch) {
+        for (const { reject } of pending.waiters) reject(fault);
+        // A newer stage may have been noted meanwhile.
+        const { leaseId } = pending.lease.fence;
+        if (!this.#pending.has(leaseId)) this.#pending.set(leaseId, { ...pending, waiters: [] });
+      }
+      this.#schedule(this.#parts.retryMs);
+    }
+  }
+}

@@ -1,0 +1,362 @@
+/**
+ * The worker: claims what it can run, runs it under a lease that it keeps, hands it in, and goes in order.
+ *
+ *   hints, polling ─► claim desk ─► lease (keeper thread) ─► execute ─► finisher
+ *        ▲                                                     │
+ *        └────────────────── a slot is free again ─────────────┘
+ *
+ *   new ─► running ─► draining ─► drained ─► stopped     forward only, each step at most once
+ *
+ * Who writes what: registration its row; the desk verdicts and claims; the keeper leases; each attempt its own run.
+ * The parts meet in memory only: the map of active runs, changed on this thread between awaits. A crash leaves rows
+ * that run out by themselves; a worker whose row has ended drops what it holds and begins again under a new id.
+ */
+import { mkdir } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { RunId, WorkerId } from '@headgate/domain';
+import { CommandRuntime, probeCapabilities, sweepWorkspaces } from '@headgate/runtimes';
+import { Loop, type Service, type ServiceContext, type TickResult } from '@headgate/service';
+import { GitSourceReader } from '@headgate/sources';
+import type { ActivePolicy } from '@headgate/store';
+import { type Logger, metrics, testSignal } from '@headgate/telemetry';
+import { ClaimDesk, type ClaimedOrder } from './hints/claim-desk.js';
+import { IntakeOfHints } from './hints/intake-of-hints.js';
+import type { HeldLease } from './keeper/held-lease.js';
+import { LeaseKeeper } from './keeper/keeper.js';
+import { DEFAULT_GRACE_MS, slotsFromEnvironment, WORKER_TIMING, type WorkerOptions } from './options.js';
+import { Registration, sameTiming } from './registration.js';
+import { execute } from './run/execute.js';
+import { Finisher } from './run/finisher.js';
+import { StageWriter } from './run/stage-writer.js';
+
+interface Active {
+  readonly runId: RunId;
+  readonly lease: HeldLease;
+  readonly done: Promise<void>;
+}
+
+type State = 'new' | 'running' | 'draining' | 'drained' | 'stopped';
+
+/** How often a worker that could not register tries again; and, registered, whether the policy has changed. */
+const REGISTER_MS = 1_000;
+
+/**
+ * Makes a worker; nothing runs before `start`. Throws a RangeError for an impossible HEADGATE_WORKER_SLOTS,
+ * LeaseTimingError for a policy whose lease timing cannot work, and NoPolicyError before the first policy.
+ */
+export async function createWorker(context: ServiceContext, options: WorkerOptions = {}): Promise<Service> {
+  const { paths } = context;
+  for (const folder of [paths.workspaces, paths.mirrors, paths.artifacts]) {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+  const probed = await probeCapabilities({
+    workspacesDir: paths.workspaces,
+    ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
+  });
+  if (probed.sandbox.warning !== null) context.logger.warn(probed.sandbox.warning);
+  return new WorkerService(context, options, probed);
+}
+
+class WorkerService implements Service {
+  readonly name = 'worker';
+  readonly router = null;
+  readonly #context: ServiceContext;
+  readonly #logger: Logger;
+  readonly #timing;
+  readonly #slots: number;
+  readonly #graceMs: number;
+  /** By lease: a dropped attempt of a run may still be ending when the run comes back. */
+  readonly #active = new Map<string, Active>();
+  readonly #registration: Registration;
+  readonly #keeper: LeaseKeeper;
+  readonly #desk: ClaimDesk;
+  readonly #intake: IntakeOfHints;
+  readonly #stages: StageWriter;
+  readonly #finisher: Finisher;
+  readonly #registering: Loop;
+  readonly #ends: (() => void)[] = [];
+  readonly #execute: (order: ClaimedOrder, lease: HeldLease, workerId: WorkerId) => Promise<void>;
+  #state: State = 'new';
+  #adaptedTo: ActivePolicy | null = null;
+  #onReady: (() => void)[] = [];
+  #draining: Promise<void> | null = null;
+  #stopping: Promise<void> | null = null;
+
+  constructor(
+    context: ServiceContext,
+    options: WorkerOptions,
+    probed: Awaited<ReturnType<typeof probeCapabilities>>,
+  ) {
+    this.#context = context;
+    const { database, clock, ids, bus, policy, paths } = context;
+    const pool = database.service;
+    const timing = { ...WORKER_TIMING, ...options.timing };
+    this.#timing = timing;
+    this.#slots = options.slots ?? slotsFromEnvironment(process.env);
+    this.#graceMs = options.graceMs ?? DEFAULT_GRACE_MS;
+    const name = options.name ?? `${hostname()}-${process.pid}`;
+    this.#logger = context.logger.child({ worker: name });
+    const logger = this.#logger;
+    this.#registration = new Registration(
+      {
+        pool,
+        dimensions: context.dimensions,
+        ids,
+        logger,
+        name,
+        slots: this.#slots,
+        queues: options.queues ?? null,
+      },
+      probed.capabilities,
+    );
+    this.#keeper = new LeaseKeeper(
+      {
+        serviceUrl: context.serviceUrl,
+        poolMode: context.settings.dbPool,
+        clock,
+        logger,
+        onWorkerState: (workerId, state) => this.#hearState(workerId, state),
+      },
+      policy.current().policy.lease,
+    );
+    this.#stages = new StageWriter({
+      pool,
+      logger,
+      collectMs: timing.stageCollectMs,
+      retryMs: timing.retryMs,
+      onHeld: () => this.#keeper.beatNow(),
+    });
+    this.#finisher = new Finisher({
+      pool,
+      random: context.random,
+      logger,
+      collectMs: timing.finishCollectMs,
+      retryMs: timing.retryMs,
+    });
+    const self = () => (this.#state === 'running' ? this.#registration.current : null);
+    const freeSlots = () => Math.max(0, this.#slots - this.#active.size);
+    this.#desk = new ClaimDesk({
+      pool,
+      reader: options.reader ?? new GitSourceReader({ clock, timeoutMs: timing.readTimeoutMs }),
+      clock,
+      ids,
+      logger,
+      timing,
+      capabilities: () => this.#registration.capabilities,
+      policy: () => policy.current(),
+      refreshPolicy: () => this.#adapt(),
+      self,
+      freeSlots,
+      onClaimed: (orders, askedAtMs, workerId) => this.#begin(orders, askedAtMs, workerId),
+      onNotReady: () => this.#keeper.beatNow(),
+    });
+    this.#intake = new IntakeOfHints({ bus, pool, clock, logger, timing, desk: this.#desk, self, freeSlots });
+    this.#registering = new Loop({
+      name: 'worker.register',
+      periodMs: REGISTER_MS,
+      logger,
+      tick: () => this.#register(),
+      onFailure: () => metrics.jobFailures.add(1, { job: 'worker.register' }),
+    });
+    const runtime = new CommandRuntime(probed.sandbox.provider, clock);
+    this.#execute = (order, lease, workerId) =>
+      execute(
+        {
+          pool,
+          paths,
+          ids,
+          clock,
+          keeper: this.#keeper,
+          stages: this.#stages,
+          finisher: this.#finisher,
+          runtime,
+          sandbox: probed.sandbox,
+          timing,
+          logger,
+          workerId,
+          currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
+          settleMs: options.settleMs ?? null,
+        },
+        order,
+        lease,
+      );
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') return;
+    this.#state = 'running';
+    const { bus, policy } = this.#context;
+    this.#keeper.start();
+    this.#ends.push(bus.onWake('cancel', ({ runId }) => this.#hearCancel(runId)));
+    this.#ends.push(policy.onChange(() => this.#registering.wake()));
+    this.#registering.start();
+    void this.#sweep();
+  }
+
+  ready(): Promise<void> {
+    if (this.#registration.current !== null) return Promise.resolve();
+    return new Promise((resolve) => this.#onReady.push(resolve));
+  }
+
+  drain(): Promise<void> {
+    this.#draining ??= this.#drain(this.#graceMs);
+    return this.#draining;
+  }
+
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  /** Registers, again after its row has ended, and follows the policy. One at a time: it is a loop's tick. */
+  async #register(): Promise<TickResult> {
+    if (this.#state !== 'running') return 'idle';
+    const current = this.#registration.current;
+    if (current === null) {
+      const active = await this.#context.policy.refresh();
+      if (active === null) return 'idle';
+      this.#follow(active);
+      const { workerId } = await this.#registration.register(active);
+      this.#adaptedTo = active;
+      this.#keeper.setWorker(workerId);
+      this.#intake.open();
+      for (const resolve of this.#onReady.splice(0)) resolve();
+      return 'idle';
+    }
+    if (this.#context.policy.current().version !== this.#adaptedTo?.version) await this.#adapt();
+    return 'idle';
+  }
+
+  /** Takes over another policy: lease timing, queues. */
+  async #adapt(): Promise<void> {
+    const active = await this.#context.policy.refresh();
+    if (active === null || active.version === this.#adaptedTo?.version || this.#state !== 'running') return;
+    this.#follow(active);
+    if (!(await this.#registration.adapt(active))) return;
+    this.#adaptedTo = active;
+    this.#intake.open();
+    testSignal('worker.adapted', { policyVersion: active.version });
+  }
+
+  #follow(active: ActivePolicy): void {
+    const { lease } = active.policy;
+    if (!sameTiming(lease, this.#keeper.timing)) this.#keeper.setTiming(lease);
+  }
+
+  #begin(orders: readonly ClaimedOrder[], askedAtMs: number, workerId: WorkerId): void {
+    for (const order of orders) {
+      const { runId, fencingToken, leaseId } = order.run;
+      const lease = this.#keeper.hold({ runId, fencingToken, leaseId }, askedAtMs);
+      const done = this.#execute(order, lease, workerId).finally(() => {
+        this.#active.delete(leaseId);
+        this.#keeper.release(lease);
+        this.#intake.slotsChanged();
+      });
+      this.#active.set(leaseId, { runId, lease, done });
+      // Claimed while the worker began to drain.
+      if (this.#state !== 'running') lease.handBack();
+    }
+  }
+
+  #hearCancel(runId: RunId): void {
+    if ([...this.#active.values()].some((active) => active.runId === runId)) this.#keeper.beatNow();
+  }
+
+  /** What the heartbeat found in our own row. */
+  #hearState(workerId: WorkerId, state: string): void {
+    if (this.#registration.current?.workerId !== workerId || this.#state !== 'running') return;
+    if (state === 'UNKNOWN') {
+      this.#logger.error(
+        { workerId, leases: this.#active.size },
+        'declared dead: dropping all, registering anew',
+      );
+      this.#keeper.loseAll();
+      this.#registration.forget();
+      this.#keeper.setWorker(null);
+      this.#registering.wake();
+    } else if (state === 'DRAINING') {
+      this.#logger.info({ workerId }, 'an operator drains this worker');
+      void this.drain();
+    }
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    if (this.#state !== 'running') {
+      if (this.#state === 'new') this.#state = 'drained';
+      return;
+    }
+    this.#state = 'draining';
+    this.#logger.info({ runs: this.#active.size, graceMs }, 'draining');
+    const startedMs = this.#context.clock.monotonicMs();
+    await Promise.all([
+      this.#registering.stop(1_000),
+      this.#intake.close(1_000),
+      within(1_000, this.#registration.setState('DRAINING')),
+    ]);
+    await within(2_000, this.#desk.idle());
+    const leftMs = graceMs - (this.#context.clock.monotonicMs() - startedMs);
+    if (leftMs > 0) await within(leftMs, this.#allDone());
+    await this.#handBack();
+    await within(2_000, this.#registration.setState('STOPPED'));
+    this.#state = 'drained';
+    testSignal('worker.drained', { left: this.#active.size });
+  }
+
+  /** What did not finish in its grace goes back, seal kept. */
+  async #handBack(): Promise<void> {
+    for (const { lease } of this.#active.values()) lease.handBack();
+    const { killGraceMs, stopConfirmMs, pushGraceMs, stopWithinMs } = this.#timing;
+    const boundMs = Math.min(killGraceMs + stopConfirmMs + pushGraceMs, stopWithinMs);
+    await within(boundMs, this.#allDone());
+  }
+
+  async #stop(): Promise<void> {
+    const { stopWithinMs } = this.#timing;
+    // Without a drain before it, there is no grace.
+    this.#draining ??= this.#drain(0);
+    if (this.#state === 'draining') for (const { lease } of this.#active.values()) lease.handBack();
+    await within(stopWithinMs, this.#draining);
+    this.#state = 'stopped';
+    for (const end of this.#ends.splice(0)) end();
+    for (const { lease } of this.#active.values()) lease.end('lost');
+    this.#finisher.stop();
+    await within(1_000, this.#allDone());
+    await this.#keeper.stop();
+    for (const resolve of this.#onReady.splice(0)) resolve();
+    testSignal('worker.stopped', {});
+  }
+
+  async #allDone(): Promise<void> {
+    while (this.#active.size > 0) await Promise.all([...this.#active.values()].map(({ done }) => done));
+  }
+
+  async #sweep(): Promise<void> {
+    const { paths, clock } = this.#context;
+    try {
+      const swept = await sweepWorkspaces({
+        workspacesDir: paths.workspaces,
+        olderThanMs: this.#timing.sweepOlderThanMs,
+        clock,
+      });
+      if (swept.length > 0) this.#logger.info({ swept }, 'removed workspaces of dead workers');
+    } catch (fault) {
+      this.#logger.warn({ err: fault }, 'workspaces could not be swept');
+    }
+  }
+}
+
+/** Waits for it, but no longer; a fault counts as its end. */
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([
+    work.then(
+      () => undefined,
+      () => undefined,
+    ),
+    late,
+  ]);
+  clearTimeout(timer);
+}
