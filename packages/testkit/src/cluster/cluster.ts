@@ -26,6 +26,7 @@ import { Deliveries } from '../github/deliveries.js';
 import { atEnd } from '../services/at-end.js';
 import { eventually } from '../services/eventually.js';
 import { removeDataFolder, temporaryDataFolder } from '../services/temporary-folder.js';
+import { type ForeignJob, injectJobs } from './foreign-jobs.js';
 import { type AgentPush, agentPushes } from './forge-log.js';
 import { Gates } from './gates.js';
 import { gather, type JudgedCluster, type JudgeOptions, judge } from './judge.js';
@@ -40,8 +41,11 @@ import { SHORT_LEASE, workloadPolicy } from './workload.js';
 export interface ClusterOptions {
   /** How many processes of each; default one each, two workers, no console. */
   readonly services?: Partial<Record<ServiceName, number>>;
-  /** All services in one process: quick to start, for tests that kill none of them. */
-  readonly together?: boolean;
+  /**
+   * `apart`: each service a process of its own. `control`: one process for all but the workers, which is quicker to
+   * start where only workers are killed. `one`: everything in one, for tests that kill nothing. Default `control`.
+   */
+  readonly layout?: 'apart' | 'control' | 'one';
   readonly redis?: 'shared' | 'private' | 'none';
   readonly postgres?: 'shared' | 'private';
   readonly lease?: LeaseTiming;
@@ -112,12 +116,13 @@ export class Cluster {
   }
 
   #newMember(services: readonly ServiceName[], change: MemberOptions): Member {
-    const [only = 'together'] = services.length === 1 ? services : [];
-    const number = this.members.filter((member) => member.name.startsWith(`${only}-`)).length + 1;
+    const [only] = services;
+    const kind = services.length === 1 && only !== undefined ? only : 'several';
+    const number = this.members.filter((member) => member.name.startsWith(`${kind}-`)).length + 1;
     const own = Object.assign({}, ...services.map((service) => this.#optionsOf(service)));
     const options = { ...own, ...change.options };
     const member = new Member({
-      name: `${only}-${number}`,
+      name: `${kind}-${number}`,
       services,
       env: { ...this.#environment(), ...change.env },
       ...(Object.keys(options).length === 0 ? {} : { options }),
@@ -152,15 +157,14 @@ export class Cluster {
   /** Starts the processes that the options name, side by side. */
   async start(): Promise<void> {
     const counts = { ...DEFAULT_SERVICES, ...this.options.services };
-    if (this.options.together === true) {
-      this.#newMember(
-        SERVICE_NAMES.filter((service) => counts[service] > 0),
-        {},
-      );
-    } else {
-      for (const service of SERVICE_NAMES) {
-        for (let n = 0; n < counts[service]; n += 1) this.#newMember([service], {});
-      }
+    const wanted = SERVICE_NAMES.filter((service) => counts[service] > 0);
+    const { layout = 'control' } = this.options;
+    const shared = wanted.filter(
+      (service) => layout === 'one' || (layout === 'control' && service !== 'worker'),
+    );
+    if (shared.length > 0) this.#newMember(shared, {});
+    for (const service of wanted.filter((name) => !shared.includes(name))) {
+      for (let n = 0; n < counts[service]; n += 1) this.#newMember([service], {});
     }
     await Promise.all(
       this.members.map(async (member) => {
@@ -262,6 +266,30 @@ export class Cluster {
     deadlineMs = 60_000,
   ): Promise<readonly ClusterRun[]> {
     return Promise.all(runIds.map((runId) => this.waitForRun(runId, status, deadlineMs)));
+  }
+
+  /** Puts jobs into Redis as anybody who reaches it can. */
+  async inject(jobs: readonly ForeignJob[], queue = 'default'): Promise<void> {
+    if (this.redis.url === null) throw new Error('this cluster has no Redis');
+    await injectJobs(this.redis.url, queue, jobs);
+  }
+
+  /** The process that reached a fail-point, once it has. */
+  async failPointReached(failPoint: string, member?: Member, deadlineMs = 30_000): Promise<void> {
+    await eventually(
+      () =>
+        this.signals
+          .all()
+          .some(
+            ({ name, pid, detail }) =>
+              name === 'failpoint.reached' &&
+              detail['failPoint'] === failPoint &&
+              (member === undefined || pid === member.process.pid),
+          ),
+      { what: `${member?.name ?? 'some process'} reaches ${failPoint}`, deadlineMs },
+    ).catch((fault: unknown) => {
+      throw new Error(`${String(fault)}\n${this.logs()}`);
+    });
   }
 
   /** Begins to look where all runs are, five times a second; `check` hands the looks to the checker. */

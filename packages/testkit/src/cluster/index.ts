@@ -1,4 +1,5 @@
 export { Cluster, type ClusterOptions, type MemberOptions, startCluster } from './cluster.js';
+export type { ForeignJob } from './foreign-jobs.js';
 export type { AgentPush } from './forge-log.js';
 export type { JudgedCluster, JudgeOptions } from './judge.js';
 export { Member, SERVICE_NAMES, type ServiceName } from './member.js';
