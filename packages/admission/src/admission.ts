@@ -1,9 +1,10 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, SignalAnswer, Verdict } from '@headgate/domain';
+import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
+  type Connection,
   type Dimensions,
   deferredSignals,
   isDataFault,
@@ -11,20 +12,32 @@ import {
   payloads,
   receipts,
 } from '@headgate/store';
-import { failPoint, type Logger, metrics, record, testSignal } from '@headgate/telemetry';
+import { failPoint, type Logger, metrics } from '@headgate/telemetry';
 import { AlreadyPromotedError, admitBatch, type BatchContext } from './admit-batch.js';
+import { answerOf, recordAsked, recordFault, tellDecided } from './answer.js';
 import { Batcher } from './batcher.js';
 import { type Prepared, prepare } from './prepare.js';
+import { promotionOf } from './promotion.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
-import { reviveDeferred, type Submission } from './submission.js';
+import { storable } from './storable.js';
+import type { Submission } from './submission.js';
 
-/** Rows of one transaction at most. */
+/** Rows of one transaction at most, and bytes of their payloads: Postgres takes a batch as one message. */
 const MAX_BATCH = 200;
+const MAX_BATCH_BYTES = 32 * 1024 * 1024;
 /** Transactions under way at once: one commits while the next one reads. */
 const MAX_IN_FLIGHT = 2;
 const MAX_WAITING = 5_000;
+/** Held in memory while they wait; above it senders are asked to come again. */
+const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 /** How long a deferred signal waits that could not be promoted. */
 const POSTPONE_MS = 60_000;
+
+export interface AdmittedRun {
+  readonly runId: RunId;
+  readonly tenantId: number;
+  readonly queue: string;
+}
 
 export interface AdmissionOptions {
   readonly pool: Pool;
@@ -33,7 +46,19 @@ export interface AdmissionOptions {
   readonly logger: Logger;
   readonly policy: () => ActivePolicy;
   /** Runs were admitted and are ready: told after the commit, e.g. to dispatch at once. It must not throw. */
-  readonly onAdmitted?: (runs: readonly { runId: RunId; tenantId: number; queue: string }[]) => void;
+  readonly onAdmitted?: (runs: readonly AdmittedRun[]) => void;
+}
+
+/** What `within` decided; nobody may be told before the caller's COMMIT. */
+export interface Undertaken {
+  readonly answers: readonly SignalAnswer[];
+  /** To be called once, after the COMMIT. */
+  committed(): void;
+}
+
+interface Plan {
+  readonly batch: readonly Prepared[];
+  readonly context: BatchContext;
 }
 
 export class Admission {
@@ -44,8 +69,11 @@ export class Admission {
     this.#options = options;
     this.#batcher = new Batcher({
       maxBatch: MAX_BATCH,
+      maxBatchWeight: MAX_BATCH_BYTES,
       maxInFlight: MAX_IN_FLIGHT,
       maxWaiting: MAX_WAITING,
+      maxWaitingWeight: MAX_WAITING_BYTES,
+      weigh: ({ payload }) => payload?.body.length ?? 0,
       write: (batch) => this.#write(batch),
     });
   }
@@ -68,34 +96,32 @@ export class Admission {
   }
 
   /**
+   * Decides and writes inside a transaction of the caller, which may hold locks that come before a delivery's
+   * (SQL rule 8): a schedule's row. A data fault is the caller's: its whole transaction is gone.
+   */
+  async within(c: Connection, submissions: readonly Submission[]): Promise<Undertaken> {
+    const plan = await this.#plan(submissions, this.#options.policy());
+    const decisions = await admitBatch(c, plan.batch, plan.context);
+    return {
+      answers: decisions.map(answerOf),
+      committed: () => this.#tell(decisions, plan.context.active),
+    };
+  }
+
+  /**
    * Promotes deferred signals and released latches that are due, through the same path. Returns how many were
    * decided. Several promoters are harmless.
    */
   async promoteDue(limit: number): Promise<number> {
-    const due = await this.#options.pool.use((c) => deferredSignals.due(c, limit));
+    const { pool, policy } = this.#options;
+    const due = await pool.use((c) => deferredSignals.due(c, limit));
     if (due.length === 0) return 0;
-    const results = await this.#write(
-      due.map((row): Submission => {
-        const kept = reviveDeferred(row.candidate);
-        return {
-          signal: kept.signal,
-          tenant: kept.tenant,
-          payload: null,
-          work: kept.work,
-          directive: kept.directive,
-          promotes: { deferredId: row.id, parentReceiptId: row.receiptId },
-        };
-      }),
-    );
+    const results = await this.#write(due.map((row) => promotionOf(row, policy())));
     const failed = due.filter((_row, at) => isRealFailure(results[at]));
     if (failed.length > 0) {
-      await this.#options.pool.use((c) =>
-        deferredSignals.postpone(
-          c,
-          failed.map((row) => row.id),
-          POSTPONE_MS,
-        ),
-      );
+      const ids = failed.map((row) => row.id);
+      this.#options.logger.error({ deferredIds: ids }, 'deferred signals could not be promoted');
+      await pool.use((c) => deferredSignals.postpone(c, ids, POSTPONE_MS));
     }
     return results.filter((result) => result.status === 'fulfilled').length;
   }
@@ -110,12 +136,19 @@ export class Admission {
     } catch (fault) {
       if (fault instanceof AlreadyPromotedError) return this.#withoutPromoted(submissions, fault);
       if (!isDataFault(fault)) throw fault;
-      if (submissions.length > 1) {
-        const half = Math.ceil(submissions.length / 2);
-        const first = await this.#write(submissions.slice(0, half));
-        return [...first, ...(await this.#write(submissions.slice(half)))];
-      }
-      return this.#refuse(submissions, active, fault);
+      if (submissions.length === 1) return this.#refuse(submissions, active, fault);
+      const half = Math.ceil(submissions.length / 2);
+      const first = await this.#settled(submissions.slice(0, half));
+      return [...first, ...(await this.#settled(submissions.slice(half)))];
+    }
+  }
+
+  /** As `#write`, and a fault is each signal's own: a half that was committed has answers to give. */
+  async #settled(submissions: readonly Submission[]): Promise<readonly PromiseSettledResult<SignalAnswer>[]> {
+    try {
+      return await this.#write(submissions);
+    } catch (reason) {
+      return submissions.map(() => ({ status: 'rejected', reason }));
     }
   }
 
@@ -154,59 +187,51 @@ export class Admission {
   }
 
   async #commit(submissions: readonly Submission[], active: ActivePolicy): Promise<readonly SignalAnswer[]> {
-    const { pool, dimensions, ids, onAdmitted } = this.#options;
+    const { batch, context } = await this.#plan(submissions, active);
+    recordAsked(batch);
+    let decided: readonly Decision[] = [];
+    let decisions: readonly Decision[];
+    try {
+      await failPoint('intake.batch.before');
+      decisions = await this.#options.pool.transaction(
+        async (c) => {
+          decided = await admitBatch(c, batch, context);
+          return decided;
+        },
+        {
+          // COMMIT without an answer: all receipts of the batch stand, or none does. `decided` is what the last try
+          // wrote to its end; one that met the rows of an earlier try never got there.
+          readBack: async (c) => {
+            const wanted = batch.map((prepared) => prepared.candidate.receiptId);
+            return (await receipts.existing(c, wanted)).size === wanted.length ? decided : null;
+          },
+        },
+      );
+    } catch (fault) {
+      recordFault(batch, fault);
+      throw fault;
+    }
+    await failPoint('intake.batch.committed');
+    this.#tell(decisions, active);
+    return decisions.map(answerOf);
+  }
+
+  async #plan(submissions: readonly Submission[], active: ActivePolicy): Promise<Plan> {
+    const { dimensions, ids } = this.#options;
     const batch = submissions.map((submission) => prepare(submission, active.policy, ids));
     await this.#ensureDimensions(batch, active);
-    const context: BatchContext = {
-      active,
-      dimensions,
-      payloads: await Promise.all(
-        submissions.map(async ({ payload }) =>
-          payload === null
-            ? null
-            : { mediaType: payload.mediaType, ...(await payloads.encode(payload.body)) },
+    return {
+      batch,
+      context: {
+        active,
+        dimensions,
+        payloads: await Promise.all(submissions.map(encoded)),
+        newDeferredId: () => ids.next('dfr'),
+        queueIds: active.policy.queues.map((queue) =>
+          dimensions.id({ tenantId: 0, kind: 'queue', key: queue.id }),
         ),
-      ),
-      newDeferredId: () => ids.next('dfr'),
-      queueIds: active.policy.queues.map((queue) =>
-        dimensions.id({ tenantId: 0, kind: 'queue', key: queue.id }),
-      ),
+      },
     };
-    for (const prepared of batch) {
-      record({ type: 'invoke', op: 'intake.answer', key: prepared.candidate.receiptId });
-    }
-    await failPoint('intake.batch.before');
-    let decided: readonly Decision[] = [];
-    const decisions = await pool.transaction(
-      async (c) => {
-        decided = await admitBatch(c, batch, context);
-        return decided;
-      },
-      {
-        // COMMIT without an answer: all receipts of the batch stand, or none does.
-        readBack: async (c) => {
-          const wanted = batch.map((prepared) => prepared.candidate.receiptId);
-          return (await receipts.existing(c, wanted)).size === wanted.length ? decided : null;
-        },
-      },
-    );
-    await failPoint('intake.batch.committed');
-    const answers = decisions.map((decision) => this.#answer(decision));
-    const admitted = decisions.flatMap((decision) =>
-      decision.writes.flatMap((write) =>
-        write.kind === 'admit' && write.status === 'QUEUED'
-          ? [
-              {
-                runId: write.runId,
-                tenantId: active.tenantIds.get(decision.candidate.tenant.id) ?? 0,
-                queue: decision.candidate.route?.queue ?? 'default',
-              },
-            ]
-          : [],
-      ),
-    );
-    if (admitted.length > 0) onAdmitted?.(admitted);
-    return answers;
   }
 
   async #ensureDimensions(batch: readonly Prepared[], active: ActivePolicy): Promise<void> {
@@ -216,7 +241,7 @@ export class Admission {
     });
     const repositories = batch.flatMap((prepared) => {
       const tenantId = active.tenantIds.get(prepared.candidate.tenant.id);
-      return tenantId === undefined ? [] : (repositoryKeyOf(prepared, tenantId, active.policy) ?? []);
+      return tenantId === undefined ? [] : (repositoryKeyOf(prepared, tenantId) ?? []);
     });
     const queues = active.policy.queues.map((queue) => ({
       tenantId: 0,
@@ -226,75 +251,29 @@ export class Admission {
     await this.#options.dimensions.ensure([...queues, ...keys], repositories);
   }
 
-  #answer(decision: Decision): SignalAnswer {
-    const { candidate } = decision;
-    metrics.receipts.add(1, { outcome: decision.outcome, reason_code: decision.reasonCode });
-    if (decision.outcome === 'accept')
-      metrics.admissionAccepted.add(1, { trigger: candidate.signal.trigger });
-    else if (decision.outcome !== 'no-work')
-      metrics.admissionDenied.add(1, { reason_code: decision.reasonCode });
-    record({
-      type: 'ok',
-      op: 'intake.answer',
-      tenant: candidate.tenant.id,
-      key: candidate.receiptId,
-      result: {
-        receiptId: candidate.receiptId,
-        reasonCode: decision.reasonCode,
-        runId: decision.runId,
-        taskId: decision.taskId,
-        generation: decision.generation,
-        inputVersion: candidate.work?.inputVersion ?? null,
-      },
-    });
-    testSignal('intake.answered', {
-      receiptId: candidate.receiptId,
-      reasonCode: decision.reasonCode,
-      runId: decision.runId,
-    });
-    return {
-      receiptId: candidate.receiptId,
-      outcome: decision.outcome,
-      reasonCode: decision.reasonCode,
-      message: decision.message,
-      runId: decision.runId,
-      taskId: decision.taskId,
-      existing: decision.existing,
-      retryAfter: decision.retryAfter,
-    };
+  /** After the commit: history, metrics, and whoever starts work. */
+  #tell(decisions: readonly Decision[], active: ActivePolicy): void {
+    tellDecided(decisions);
+    const admitted = decisions.flatMap((decision) => admittedBy(decision, active));
+    if (admitted.length > 0) this.#options.onAdmitted?.(admitted);
   }
 }
 
+const admittedBy = ({ candidate, writes }: Decision, active: ActivePolicy): AdmittedRun[] =>
+  writes.flatMap((write) =>
+    write.kind === 'admit' && write.status === 'QUEUED'
+      ? [
+          {
+            runId: write.runId,
+            tenantId: active.tenantIds.get(candidate.tenant.id) ?? 0,
+            queue: candidate.route?.queue ?? 'default',
+          },
+        ]
+      : [],
+  );
+
+const encoded = async ({ payload }: Submission): Promise<BatchContext['payloads'][number]> =>
+  payload === null ? null : { mediaType: payload.mediaType, ...(await payloads.encode(payload.body)) };
+
 const isRealFailure = (result: PromiseSettledResult<SignalAnswer> | undefined): boolean =>
   result?.status === 'rejected' && !(result.reason instanceof AlreadyPromotedError);
-
-/** The same delivery without anything that could be at fault: it keeps its identity and says why. */
-function storable(submission: Submission): Submission {
-  const { signal } = submission;
-  const verdict: Verdict = {
-    outcome: 'reject',
-    reasonCode: 'MALFORMED',
-    detail: 'The payload holds data that cannot be stored.',
-    retryAfter: null,
-  };
-  const clean = (text: string): string => text.replaceAll('\u0000', '\ufffd').slice(0, 1_000);
-  return {
-    ...submission,
-    payload: null,
-    work: null,
-    verdict,
-    signal: {
-      ...signal,
-      eventId: clean(signal.eventId),
-      type: clean(signal.type),
-      hookId: signal.hookId === null ? null : clean(signal.hookId),
-      subject: null,
-      actor: null,
-      repository: null,
-      target: null,
-      inputVersion: null,
-      parentVersions: [],
-      data: null,
-    },
-  };
-}

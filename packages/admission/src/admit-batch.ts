@@ -5,16 +5,21 @@
  *
  * Who may write: any number of intakes, schedulers and reconcilers at once. Lock order (SQL rule 8): delivery in
  * (source, event id) order, task in (tenant, key hash) order, then for superseded and cancelled runs item, lease, run,
- * and last the promoted deferred_signal, whose deletion is the proof that nobody else promoted it.
+ * then the run that a latch waits for, and last the promoted deferred_signal, whose deletion is the proof that nobody
+ * else promoted it.
  *  - the same delivery in two batches: the second waits at the unique key and then reads the first one's receipt.
  *  - the same work in two batches: the second waits at the task and decides with the first one's result in view.
  *  - two promoters of one deferred signal: the second finds no row to delete and rolls back (AlreadyPromoted).
+ *  - a latch set while the run before it ends: a finish does not lock the task, so it may look for latches before
+ *    this one is committed. The run is locked (shared) after the decision: it has ended, and the latch is due at once,
+ *    or its end comes after this commit and finds the latch.
  * Crash before COMMIT: nothing was acknowledged and nothing stands; the sender or the next scan asks again. COMMIT
  * without an answer: read back by receipt id; the ids were drawn before the first try.
  */
 import {
   type AdmissionState,
   type AdmissionWrite,
+  checkWork,
   type Decision,
   type DeferredId,
   decideBatch,
@@ -42,6 +47,7 @@ import {
   runs,
   type Stop,
   stopRuns,
+  type TaskKey,
   type TaskRow,
   tasks,
   taskVersions,
@@ -78,7 +84,7 @@ export async function admitBatch(
     state,
     batch.map((prepared) => prepared.candidate),
   );
-  await writeDecisions(c, batch, decisions, context);
+  await writeDecisions(c, batch, state, decisions, context);
   return decisions;
 }
 
@@ -96,20 +102,9 @@ async function loadState(
 ): Promise<AdmissionState> {
   const seen = await rememberDeliveries(c, batch, context.active);
   const wanted = batch.filter(
-    (p) => p.candidate.route !== null && p.candidate.work !== null && p.candidate.work.workKey !== '',
+    ({ candidate: { route, work } }) => route !== null && work !== null && checkWork(work).ok,
   );
-  const byKey = new Map(
-    wanted.map((p) => [taskKey(p.candidate.tenant.id, p.candidate.work?.workKey ?? ''), p]),
-  );
-  const rows = await tasks.lock(
-    c,
-    [...byKey.values()].map((p) => ({
-      taskId: p.candidate.taskId,
-      tenantId: tenantIdOf(p, context.active),
-      keyHash: hashWorkKey(p.candidate.work?.workKey ?? ''),
-      workKey: p.candidate.work?.workKey ?? '',
-    })),
-  );
+  const rows = await tasks.lock(c, tasksToLock(batch, wanted, context.active));
   const tenantKeys = new Map([...context.active.tenantIds].map(([key, id]) => [id, key]));
   const rowOf = new Map(rows.map((row) => [taskKey(tenantKeys.get(row.tenantId) ?? '', row.workKey), row]));
   const pairs = wanted.flatMap((p) => {
@@ -137,6 +132,28 @@ async function loadState(
     queuedByTenant: new Map([...queued].map(([id, waiting]) => [tenantKeys.get(id) ?? '', waiting])),
     now: clock[0]?.now ?? new Date(0),
   };
+}
+
+/** The tasks that work is asked for, and those whose latch is promoted here, each once. */
+function tasksToLock(
+  batch: readonly Prepared[],
+  wanted: readonly Prepared[],
+  active: ActivePolicy,
+): readonly TaskKey[] {
+  const keys = new Map<string, TaskKey>();
+  const add = (tenant: string, workKey: string, taskId: TaskId): void => {
+    const tenantId = active.tenantIds.get(tenant);
+    if (tenantId === undefined) return;
+    keys.set(taskKey(tenant, workKey), { taskId, tenantId, keyHash: hashWorkKey(workKey), workKey });
+  };
+  for (const { submission } of batch) {
+    const latch = submission.promotes?.latch ?? null;
+    if (latch !== null) add(latch.tenant, latch.workKey, latch.taskId);
+  }
+  for (const { candidate } of wanted) {
+    if (candidate.work !== null) add(candidate.tenant.id, candidate.work.workKey, candidate.taskId);
+  }
+  return [...keys.values()];
 }
 
 /** Folds the batch by delivery first: one statement must not hold a key twice (SQL rule 3). */
@@ -219,6 +236,7 @@ type WriteOf<Kind extends AdmissionWrite['kind']> = Extract<AdmissionWrite, { ki
 async function writeDecisions(
   c: Connection,
   batch: readonly Prepared[],
+  state: AdmissionState,
   decisions: readonly Decision[],
   context: BatchContext,
 ): Promise<void> {
@@ -317,14 +335,46 @@ async function writeDecisions(
       }),
     ),
   ]);
+  const latches = new Map<TaskId, LatchWrite>(
+    of('latch').map(({ write, prepared }) => [write.taskId, { latch: write.latch, prepared }]),
+  );
+  for (const { prepared, latch } of refusedLatches(batch, decisions, state)) {
+    if (!latches.has(latch.taskId)) latches.set(latch.taskId, { latch: null, prepared });
+  }
+  const waiting = [...latches].filter(([, { latch }]) => latch !== null).map(([taskId]) => taskId);
+  const behindLive = await taskVersions.lockLive(c, waiting);
   await takePromoted(c, batch);
-  await writeLatches(c, of('latch'), context);
+  await writeLatches(c, latches, behindLive, context);
   await deferredSignals.insert(
     c,
-    of('defer').map(({ write, prepared }) =>
-      deferredRow(write.reasonCode, write.dueAt, prepared, null, context),
+    decisions.flatMap((decision) =>
+      decision.writes.flatMap((write) =>
+        write.kind === 'defer'
+          ? [deferredRow(write.reasonCode, write.dueAt, preparedOf(decision), decision.taskId, context)]
+          : [],
+      ),
     ),
   );
+}
+
+interface LatchWrite {
+  readonly latch: Latch | null;
+  readonly prepared: Prepared;
+}
+
+/** A latch whose promotion was refused before its task was looked at (its route is gone) still has to fall. */
+function refusedLatches(
+  batch: readonly Prepared[],
+  decisions: readonly Decision[],
+  state: AdmissionState,
+): readonly { readonly prepared: Prepared; readonly latch: { readonly taskId: TaskId } }[] {
+  return batch.flatMap((prepared, at) => {
+    const { promotes } = prepared.submission;
+    const latch = promotes?.latch ?? null;
+    if (promotes == null || latch === null || decisions[at]?.taskId != null) return [];
+    const standing = state.tasks.get(taskKey(latch.tenant, latch.workKey))?.latch ?? null;
+    return standing?.receiptId === promotes.parentReceiptId ? [{ prepared, latch }] : [];
+  });
 }
 
 async function takePromoted(c: Connection, batch: readonly Prepared[]): Promise<void> {
@@ -338,22 +388,23 @@ async function takePromoted(c: Connection, batch: readonly Prepared[]): Promise<
 /** The last word of the batch on each latch; what waited before gives way. */
 async function writeLatches(
   c: Connection,
-  latches: readonly { write: WriteOf<'latch'>; prepared: Prepared }[],
+  latches: ReadonlyMap<TaskId, LatchWrite>,
+  behindLive: ReadonlySet<TaskId>,
   context: BatchContext,
 ): Promise<void> {
-  if (latches.length === 0) return;
-  const last = new Map(latches.map((one) => [one.write.taskId, one]));
-  const finals = [...last.values()];
+  if (latches.size === 0) return;
   await tasks.setLatch(
     c,
-    finals.map(({ write }) => ({ taskId: write.taskId, latch: write.latch })),
+    [...latches].map(([taskId, { latch }]) => ({ taskId, latch })),
   );
-  await deferredSignals.dropLatches(c, [...last.keys()]);
+  await deferredSignals.dropLatches(c, [...latches.keys()]);
   await deferredSignals.insert(
     c,
-    finals
-      .filter(({ write }) => write.latch !== null)
-      .map(({ write, prepared }) => deferredRow('QUEUED_NEXT', null, prepared, write.taskId, context)),
+    [...latches]
+      .filter(([, { latch }]) => latch !== null)
+      .map(([taskId, { prepared }]) =>
+        deferredRow('QUEUED_NEXT', behindLive.has(taskId) ? null : new Date(0), prepared, taskId, context),
+      ),
   );
 }
 
@@ -365,11 +416,15 @@ function deferredRow(
   context: BatchContext,
 ): DeferredRow {
   const { signal, work, directive, tenant, receiptId } = prepared.candidate;
+  const { submission } = prepared;
   const candidate: DeferredSubmission = {
     signal,
-    work: prepared.submission.work ?? null,
+    work: submission.work ?? null,
     directive,
     tenant: tenant.id,
+    headStartSeconds: submission.headStartSeconds ?? null,
+    beside: submission.beside ?? null,
+    workKey: work?.workKey ?? null,
   };
   return {
     id: context.newDeferredId(),
@@ -378,7 +433,7 @@ function deferredRow(
     taskId,
     reasonCode,
     dueAt,
-    candidate: work === null ? candidate : { ...candidate, workKey: work.workKey },
+    candidate,
   };
 }
 

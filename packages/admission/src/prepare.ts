@@ -9,6 +9,7 @@ import {
   type Ids,
   type Policy,
   type RoutePolicy,
+  routeName,
   routeSignal,
   type Signal,
   type TenantPolicy,
@@ -16,117 +17,173 @@ import {
   type WorkIdentity,
 } from '@headgate/domain';
 import { identify } from '@headgate/sources';
+import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Submission } from './submission.js';
 
 export interface Prepared {
   readonly submission: Submission;
   readonly candidate: Candidate;
+  readonly repository: SignalRepository | null;
   /** The key that limits how many runs share a resource; null where the signal names none. */
-  readonly concurrency: { readonly key: string; readonly limit: number } | null;
+  readonly concurrency: ConcurrencyKey | null;
+  /** Two runs of its task never hold a lease at once. */
+  readonly exclusiveTask: boolean;
+}
+
+export interface ConcurrencyKey {
+  readonly key: string;
+  readonly limit: number;
 }
 
 const evaluate = conditionEvaluator();
 
 export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepared {
   const { signal } = submission;
-  const decided = submission.verdict ?? null;
-  const routing = decided === null ? routeSignal(signal, policy, evaluate) : null;
-  const route = routing?.kind === 'route' ? routing.route : null;
-  const identified = route === null ? null : workOf(submission, route);
-  const verdict = decided ?? (routing?.kind === 'none' ? routing.verdict : (identified?.verdict ?? null));
+  const routed = routeOf(submission, policy);
+  const { route } = routed;
+  const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
+  const repository = repositoryOf(signal, tenant.id, policy);
+  const plan = routed.verdict === null && route !== null ? planOf(submission, route, repository) : null;
   return {
     submission,
-    concurrency: route === null ? null : concurrencyOf(route, signal),
+    repository,
+    concurrency: plan?.concurrency ?? null,
+    exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
     candidate: {
       receiptId: ids.next('rcpt'),
       runId: ids.next('run'),
       taskId: ids.next('task'),
       signal,
-      tenant: tenantOf(policy, route?.tenant ?? submission.tenant),
+      tenant,
       route,
-      work: identified?.work ?? null,
-      verdict,
+      work: plan?.work ?? null,
+      verdict: routed.verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
     },
   };
 }
 
-function workOf(
+/** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
+function routeOf(
   submission: Submission,
-  route: RoutePolicy,
-): { work: WorkIdentity | null; verdict: Verdict | null } {
-  const { signal } = submission;
-  if (submission.work != null) return { work: submission.work, verdict: null };
-  const inferred = identify(signal, route);
-  const written = writtenWork(route, signal, inferred.kind === 'work' ? inferred.work : null);
-  if (written !== null) return written;
-  if (inferred.kind === 'work') return { work: inferred.work, verdict: null };
-  const { reasonCode, detail } = inferred;
-  const outcome =
-    reasonCode === 'HEAD_UNRESOLVED' ? 'defer' : reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
-  // Nothing resolves a head yet but another look at the source; until then a deferral would wait for nothing.
-  return {
-    work: null,
-    verdict: {
-      outcome: outcome === 'defer' ? 'reject' : outcome,
-      reasonCode,
-      detail,
-      retryAfter: null,
-      rule: 'work-identity',
-    },
-  };
+  policy: Policy,
+): { readonly route: RoutePolicy | null; readonly verdict: Verdict | null } {
+  const { signal, tenant } = submission;
+  const verdict = submission.verdict ?? null;
+  if (verdict === null) {
+    const routing = routeSignal(signal, policy, evaluate);
+    if (routing.kind === 'route') return { route: adjusted(routing.route, submission), verdict: null };
+    return { route: namedRoute(signal, tenant, policy), verdict: routing.verdict };
+  }
+  return { route: namedRoute(signal, tenant, policy), verdict };
 }
 
-/** A route may write its key and version itself. Null: it does not. */
-function writtenWork(
-  route: RoutePolicy,
+function namedRoute(signal: Signal, tenant: string, policy: Policy): RoutePolicy | null {
+  const name = routeName(signal);
+  return policy.routes.find((route) => route.id === name && route.tenant === tenant) ?? null;
+}
+
+const adjusted = (route: RoutePolicy, { beside, headStartSeconds }: Submission): RoutePolicy => ({
+  ...route,
+  onNewVersion: beside?.onNewVersion ?? route.onNewVersion,
+  headStartSeconds: headStartSeconds ?? route.headStartSeconds,
+});
+
+interface WorkPlan {
+  readonly work: WorkIdentity | null;
+  readonly verdict: Verdict | null;
+  readonly concurrency: ConcurrencyKey | null;
+}
+
+function planOf(submission: Submission, route: RoutePolicy, repository: SignalRepository | null): WorkPlan {
+  const concurrency = concurrencyOf(route, submission.signal, repository);
+  if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
+  if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
+  return { ...workOf(submission.signal, route), concurrency: concurrency.key };
+}
+
+/**
+ * Which work a signal asks of a route. What a person names wins over the route's templates, and those over what the
+ * kind of event implies.
+ */
+export function workOf(
   signal: Signal,
-  inferred: WorkIdentity | null,
-): { work: WorkIdentity | null; verdict: Verdict | null } | null {
-  if (route.work === null) return null;
-  const key = route.work.key === null ? { value: inferred?.workKey ?? '' } : rendered(route.work.key, signal);
-  const version =
-    route.work.version === null
-      ? { value: inferred?.inputVersion ?? '' }
-      : rendered(route.work.version, signal);
-  if ('error' in key) return contractInvalid(`work.key: ${key.error}`);
-  if ('error' in version) return contractInvalid(`work.version: ${version.error}`);
-  return { work: { workKey: key.value, inputVersion: version.value }, verdict: null };
+  route: RoutePolicy,
+): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
+  const key = writtenPart(route.work?.key ?? null, signal);
+  if ('error' in key) return refused('work.key', key.error);
+  const version = writtenPart(route.work?.version ?? null, signal);
+  if ('error' in version) return refused('work.version', version.error);
+  const identified = identify(signal, route, { key: key.value, version: version.value });
+  if (identified.kind === 'work') return { work: identified.work, verdict: null };
+  const { reasonCode, detail } = identified;
+  // Only another look at the source could resolve a head, and no deferral makes one: the next signal will tell.
+  const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
+  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule: 'work-identity' } };
 }
 
-const contractInvalid = (detail: string): { work: null; verdict: Verdict } => ({
+const refused = (what: string, problem: string): WorkPlan => ({
   work: null,
+  concurrency: null,
   verdict: {
     outcome: 'reject',
     reasonCode: 'TASK_CONTRACT_INVALID',
-    detail,
+    detail: `${what}: ${problem}`,
     retryAfter: null,
-    rule: 'route.work',
+    rule: `route.${what}`,
   },
 });
 
+const writtenPart = (
+  template: string | null,
+  signal: Signal,
+): { readonly value: string | null } | { readonly error: string } =>
+  template === null ? { value: null } : rendered(template, signal);
+
+/** Compiled templates, by their text: a configuration has few, and signals are many. */
 const templates = new Map<string, ReturnType<typeof compileTemplate>>();
+const REMEMBERED = 1_000;
 
 function rendered(source: string, signal: Signal): { value: string } | { error: string } {
-  const compiled = templates.get(source) ?? compileTemplate(source);
-  templates.set(source, compiled);
+  let compiled = templates.get(source);
+  if (compiled === undefined) {
+    if (templates.size >= REMEMBERED) templates.clear();
+    compiled = compileTemplate(source);
+    templates.set(source, compiled);
+  }
   return compiled.ok ? compiled.render(expressionContext(signal)) : { error: compiled.problem.message };
 }
 
-/** One run per target unless the route says otherwise: the key follows the conflicting resource (I11). */
-function concurrencyOf(route: RoutePolicy, signal: Signal): Prepared['concurrency'] {
+/**
+ * One run per target unless the route says otherwise: the key follows the conflicting resource (I11). A key that
+ * cannot be made protects nothing, so the work is refused; an empty one says that nothing is shared.
+ */
+function concurrencyOf(
+  route: RoutePolicy,
+  signal: Signal,
+  repository: SignalRepository | null,
+): { readonly key: ConcurrencyKey | null } | { readonly error: string } {
   if (route.concurrency !== null) {
     const key = rendered(route.concurrency.key, signal);
-    return 'value' in key && key.value !== '' ? { key: key.value, limit: route.concurrency.limit } : null;
+    if ('error' in key) return key;
+    return { key: key.value === '' ? null : { key: key.value, limit: route.concurrency.limit } };
   }
-  const { repository, target } = signal;
-  if (repository === null || target === null || target.kind === 'repository') return null;
-  return { key: `${repository.externalId}/${target.kind}/${target.id}`, limit: 1 };
+  const { target } = signal;
+  if (repository === null || target === null || target.kind === 'repository') return { key: null };
+  return { key: { key: `${repository.identity}/${target.kind}/${target.id}`, limit: 1 } };
 }
 
+/** A tenant that left the configuration keeps its signals, and gets no work done. */
 function tenantOf(policy: Policy, id: string): TenantPolicy {
-  const tenant = policy.tenants.find((one) => one.id === id) ?? policy.tenants[0];
-  if (tenant === undefined) throw new Error('the policy names no tenant');
-  return tenant;
+  return (
+    policy.tenants.find((one) => one.id === id) ?? {
+      id,
+      weight: 1,
+      timezone: 'UTC',
+      suspended: true,
+      maxActive: 0,
+      maxQueued: null,
+    }
+  );
 }

@@ -33,25 +33,18 @@ export function dimensionKeysOf(prepared: Prepared, tenantId: number): Dimension
   return keys;
 }
 
-export function repositoryKeyOf(prepared: Prepared, tenantId: number, policy: Policy): RepositoryKey | null {
-  const { repository, source } = prepared.candidate.signal;
-  if (repository === null || prepared.candidate.route === null) return null;
-  const known = repositoryPolicy(policy, repository.fullName);
-  return {
-    tenantId,
-    source: known?.source ?? source,
-    externalId: repository.externalId,
-    fullName: repository.fullName,
-    url: known?.url ?? null,
-    defaultBranch: known?.defaultBranch ?? repository.defaultBranch,
-  };
+export function repositoryKeyOf(prepared: Prepared, tenantId: number): RepositoryKey | null {
+  const { repository, candidate } = prepared;
+  if (repository === null || candidate.route === null) return null;
+  const { source, identity, fullName, url, defaultBranch } = repository;
+  return { tenantId, source, externalId: identity, fullName, url, defaultBranch };
 }
 
 export function newRun(admit: Admit, prepared: Prepared, context: RowContext): NewRun {
   const { candidate } = prepared;
   const { signal } = candidate;
   const spec = specOf(prepared, context.policy);
-  const repository = repositoryKeyOf(prepared, context.tenantId, context.policy);
+  const repository = repositoryKeyOf(prepared, context.tenantId);
   return {
     id: admit.runId,
     tenantId: context.tenantId,
@@ -82,12 +75,12 @@ export function newQueueItem(admit: Admit, prepared: Prepared, context: RowConte
   const { signal } = prepared.candidate;
   const user = userOf(signal);
   const organisation = organisationOf(signal);
-  const repository = repositoryKeyOf(prepared, tenantId, context.policy);
+  const repository = repositoryKeyOf(prepared, tenantId);
   return {
     runId: admit.runId,
     tenantId,
     taskId: admit.taskId,
-    exclusiveTask: route.onNewVersion !== 'allow',
+    exclusiveTask: prepared.exclusiveTask,
     headStartSeconds: route.headStartSeconds,
     timeToLiveMs: route.timeToLiveMs,
     organisationId:
@@ -122,7 +115,7 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
   const agent = policy.agents.find((one) => one.id === route.agent);
   if (agent === undefined)
     throw new Error(`route ${route.id} names agent ${route.agent}, which the policy lacks`);
-  const known = signal.repository === null ? null : repositoryPolicy(policy, signal.repository.fullName);
+  const { repository } = prepared;
   return {
     tenant: tenant.id,
     workKey: work?.workKey ?? '',
@@ -133,13 +126,13 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     setup: route.setup,
     verify: route.verify,
     repository:
-      signal.repository === null || known === null
+      signal.repository === null || repository === null || repository.url === null
         ? null
         : {
             externalId: signal.repository.externalId,
             fullName: signal.repository.fullName,
-            url: known.url,
-            defaultBranch: known.defaultBranch ?? signal.repository.defaultBranch,
+            url: repository.url,
+            defaultBranch: repository.defaultBranch,
           },
     target: signal.target,
     inputs: inputsOf(signal),
@@ -169,15 +162,3 @@ const userOf = ({ actor }: Signal): string | null =>
   actor === null || actor.kind === 'schedule' ? null : `${actor.kind}:${actor.id}`;
 
 const organisationOf = ({ repository }: Signal): string | null => repository?.fullName.split('/')[0] ?? null;
-
-/** Where a repository is configured: which source, and where git reaches it. */
-function repositoryPolicy(
-  policy: Policy,
-  fullName: string,
-): { source: string; url: string; defaultBranch: string | null } | null {
-  for (const source of policy.sources) {
-    const found = source.repositories.find((one) => one.fullName === fullName);
-    if (found !== undefined) return { source: source.id, url: found.url, defaultBranch: found.defaultBranch };
-  }
-  return null;
-}

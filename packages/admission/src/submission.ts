@@ -1,5 +1,14 @@
 /** What a service hands to admission: a signal, and what it already knows about it. */
-import type { DeferredId, Directive, ReceiptId, Signal, Verdict, WorkIdentity } from '@headgate/domain';
+import type {
+  DeferredId,
+  Directive,
+  OnNewVersion,
+  ReceiptId,
+  Signal,
+  TaskId,
+  Verdict,
+  WorkIdentity,
+} from '@headgate/domain';
 
 export interface Submission {
   readonly signal: Signal;
@@ -9,13 +18,31 @@ export interface Submission {
   readonly payload: { readonly mediaType: string; readonly body: Buffer } | null;
   /** Decided before any state: MALFORMED, PING, UNKNOWN_EVENT, OVERLAP_SKIPPED … Null: routing and state decide. */
   readonly verdict?: Verdict | null;
-  /** Written by the caller of `/v1/work`; null: identified from the signal and its route. */
+  /** Known before; null: identified from the signal and its route. */
   readonly work?: WorkIdentity | null;
   readonly directive?: Directive;
+  /** Instead of the route's own: a person's priority for one run. */
+  readonly headStartSeconds?: number | null;
+  /** Instead of the route's `onNewVersion`: a schedule's overlap rule. */
+  readonly beside?: Beside | null;
   /** Set when a deferred signal or a latch is promoted. */
-  readonly promotes?: { readonly deferredId: DeferredId; readonly parentReceiptId: ReceiptId } | null;
+  readonly promotes?: Promotion | null;
   /** The schedule's last watermark, on a no-work receipt. */
   readonly watermark?: string | null;
+}
+
+/** How a run gets on with the other runs of its task. */
+export interface Beside {
+  readonly onNewVersion: OnNewVersion;
+  /** One of them at a time; else side by side. */
+  readonly exclusive: boolean;
+}
+
+export interface Promotion {
+  readonly deferredId: DeferredId;
+  readonly parentReceiptId: ReceiptId;
+  /** Set when it waited as a task's queueOne latch, which must fall with this promotion whatever it leads to. */
+  readonly latch: { readonly taskId: TaskId; readonly tenant: string; readonly workKey: string } | null;
 }
 
 /** What of a submission is kept while it is deferred; the payload stays with its first receipt. */
@@ -24,6 +51,10 @@ export interface DeferredSubmission {
   readonly tenant: string;
   readonly work: WorkIdentity | null;
   readonly directive: Directive;
+  readonly headStartSeconds: number | null;
+  readonly beside: Beside | null;
+  /** The work key it was deferred under; null where none was known. */
+  readonly workKey: string | null;
 }
 
 /** Reads a deferred submission back from jsonb: instants become dates again. */

@@ -14,10 +14,12 @@ import {
   type ActivePolicy,
   type Dimensions,
   type DispatchedItem,
+  type DispatchSnapshot,
   dispatch,
   expireOverdue,
   type Pool,
   promoteDue,
+  type ReadyItem,
   type ReadyPair,
   readyPairs,
   takeBackUnclaimed,
@@ -27,7 +29,7 @@ import { failPoint, type Logger, metrics, record, testSignal } from '@headgate/t
 import type { HintBus } from '@headgate/transport';
 import { choose } from './choose.js';
 import { countDenied } from './denied.js';
-import { ReadyTenants } from './ready-tenants.js';
+import { nameOf, ReadyTenants } from './ready-tenants.js';
 
 export interface DispatchTiming {
   readonly hintAgainAfterMs: number;
@@ -70,10 +72,10 @@ export class Dispatcher {
     this.#timing = options.timing ?? DISPATCH_TIMING;
   }
 
-  /** Something became ready, by queue name of the configuration. */
+  /** Something became ready, by queue name of the configuration: perhaps one that this process has not read yet. */
   async noteReady(items: readonly { readonly tenantId: number; readonly queue: string }[]): Promise<void> {
-    await this.#learnQueues();
     const { dimensions } = this.#options;
+    await dimensions.ensure(items.map(({ queue }) => ({ tenantId: 0, kind: 'queue' as const, key: queue })));
     this.#ready.note(
       items.map((item) => ({
         tenantId: item.tenantId,
@@ -85,13 +87,19 @@ export class Dispatcher {
   /** The slow full scan: what wake-ups missed. */
   async scan(): Promise<number> {
     await this.#learnQueues();
-    this.#ready.replace(await this.#options.pool.use((c) => readyPairs(c)));
+    const before = this.#ready.notes();
+    this.#ready.replace(await this.#options.pool.use((c) => readyPairs(c)), before);
     return this.#ready.size;
   }
 
   /** Whether any pair is believed to have something ready. */
   get hasReady(): boolean {
     return this.#ready.size > 0;
+  }
+
+  /** Whether the last turn met only blocked heads somewhere: the next one reads on behind them. */
+  get readsOn(): boolean {
+    return this.#ready.readsOn;
   }
 
   /**
@@ -115,7 +123,7 @@ export class Dispatcher {
           return [];
         }
         const selection = choose(snapshot, active);
-        this.#learn(pairs, snapshot.heads, selection.chosen);
+        this.#learn(pairs, snapshot, selection.chosen);
         for (const skipped of selection.skipped) countDenied(skipped.reasonCode);
         return selection.chosen.map((candidate) => candidate.runId);
       },
@@ -171,17 +179,22 @@ export class Dispatcher {
 
   #learn(
     pairs: readonly ReadyPair[],
-    heads: readonly (ReadyPair & { runId: RunId; rankAt: Date })[],
+    { heads, held }: Pick<DispatchSnapshot, 'heads' | 'held'>,
     chosen: readonly { runId: RunId }[],
   ): void {
     const taken = new Set(chosen.map((candidate) => candidate.runId));
+    const keysAreHeld = held.some((row) => row.concurrencyKey !== null);
+    const byPair = new Map<string, ReadyItem[]>(pairs.map((pair) => [nameOf(pair), []]));
+    for (const head of heads) byPair.get(nameOf(head))?.push(head);
     for (const pair of pairs) {
-      const mine = heads.filter((head) => head.queueId === pair.queueId && head.tenantId === pair.tenantId);
+      const mine = byPair.get(nameOf(pair)) ?? [];
       this.#ready.learn(pair, {
         heads: mine.length,
         isFull: mine.length >= HEADS_PER_PAIR,
         chosen: mine.filter((head) => taken.has(head.runId)).length,
         last: mine.at(-1) ?? null,
+        // Items of a full key are not read at all: no head does not mean no item.
+        mayHide: keysAreHeld,
       });
     }
   }

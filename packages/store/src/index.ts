@@ -30,6 +30,7 @@ export * from './tables/workers.js';
 export * from './transactions/cancel-task.js';
 export * from './transactions/claim.js';
 export * from './transactions/dispatch.js';
+export * from './transactions/due-work.js';
 export * from './transactions/end-runs.js';
 export * from './transactions/finish.js';
 export * from './transactions/reap.js';

@@ -1,1 +1,1 @@
-export {};
+export { createIntake, type IntakeOptions } from './intake.js';

@@ -1,1 +1,1 @@
-export {};
+export { createScheduler, type SchedulerOptions } from './scheduler.js';

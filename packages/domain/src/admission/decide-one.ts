@@ -27,6 +27,7 @@ import { type DecisionParts, decide } from './decision.js';
 import { deliveryKey, taskKey } from './keys.js';
 import type {
   AdmissionState,
+  AdmissionWrite,
   Candidate,
   Decision,
   FirstDelivery,
@@ -66,7 +67,20 @@ export function decideOne(state: AdmissionState, candidate: Candidate): Decision
     sourceAt: candidate.signal.sourceAt,
     parentVersions: candidate.signal.parentVersions,
   };
-  return byTask({ state, candidate, route, task, point });
+  return withoutItsLatch({ state, candidate, route, task, point });
+}
+
+/**
+ * The latched version asks to be let in. It no longer waits, whatever is decided now: it must not stand in its own
+ * way, nor be left behind as a latch that nothing will promote again.
+ */
+function withoutItsLatch(asked: Asked): Decision {
+  const { candidate, task } = asked;
+  if (task.latch === null || task.latch.receiptId !== candidate.parentReceiptId) return byTask(asked);
+  const decision = byTask({ ...asked, task: { ...task, latch: null } });
+  if (decision.writes.some((write) => write.kind === 'latch')) return decision;
+  const cleared: AdmissionWrite = { kind: 'latch', taskId: task.taskId, latch: null, candidate: null };
+  return { ...decision, writes: [cleared, ...decision.writes] };
 }
 
 /** The same trigger came twice: it is answered with what its first receipt led to. */

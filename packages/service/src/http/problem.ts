@@ -12,7 +12,20 @@ export interface Problem {
   readonly detail: string;
   readonly receiptId?: string | null;
   readonly retryAfterSeconds?: number;
+  /** Further members (RFC 9457), e.g. the run that a duplicate met. */
+  readonly members?: Readonly<Record<string, unknown>>;
 }
+
+/** The body of a problem, as it is sent. */
+export const problemBody = (problem: Problem): Readonly<Record<string, unknown>> => ({
+  type: `https://headgate.dev/problems/${problem.code.toLowerCase().replaceAll('_', '-')}`,
+  title: problem.title,
+  status: problem.status,
+  detail: problem.detail,
+  code: problem.code,
+  receiptId: problem.receiptId ?? null,
+  ...problem.members,
+});
 
 /** Throw it anywhere in a handler. */
 export class HttpProblem extends Error {
@@ -44,16 +57,7 @@ export function sendProblem(response: Response, problem: Problem): void {
   response
     .status(problem.status)
     .type('application/problem+json')
-    .send(
-      JSON.stringify({
-        type: `https://headgate.dev/problems/${problem.code.toLowerCase().replaceAll('_', '-')}`,
-        title: problem.title,
-        status: problem.status,
-        detail: problem.detail,
-        code: problem.code,
-        receiptId: problem.receiptId ?? null,
-      }),
-    );
+    .send(JSON.stringify(problemBody(problem)));
 }
 
 /** The last middleware. A fault of ours is logged and answered without its inside. */

@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
-import type { Outcome, ReasonCode, ReceiptId, RunId, TaskId } from '@headgate/domain';
+import type { Outcome, ReasonCode, ReceiptId, RunId, SignalAnswer, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -118,6 +118,12 @@ const readPayload = statement(
   'select encoding, media_type as "mediaType", data from headgate.payload where receipt_id = $1',
 );
 const existing = statement('receipt.existing', 'select id from headgate.receipt where id = any ($1::uuid[])');
+const answer = statement(
+  'receipt.answer',
+  `select id as "receiptId", outcome, reason_code as "reasonCode", message, run_id as "runId", task_id as "taskId",
+          existing, retry_after as "retryAfter"
+     from headgate.receipt where id = $1 and kind = 'decision'`,
+);
 
 const deflateAsync = promisify(deflate);
 const inflateAsync = promisify(inflate);
@@ -127,6 +133,9 @@ export const receipts = {
   /** Closing receipts of runs that this transaction ended. */
   insertClosing: (c: Connection, runIds: readonly RunId[]): Promise<number> =>
     runIds.length === 0 ? Promise.resolve(0) : c.count(closing, [runIds]),
+  /** What the sender of a decided signal was, or would have been, told. */
+  answer: async (c: Connection, id: ReceiptId): Promise<SignalAnswer | null> =>
+    (await c.run<SignalAnswer>(answer, [id]))[0] ?? null,
   /** Which of the ids are durable: for reading back a COMMIT without an answer. */
   existing: async (c: Connection, ids: readonly ReceiptId[]): Promise<ReadonlySet<ReceiptId>> =>
     new Set((await c.run<{ id: ReceiptId }>(existing, [ids])).map((row) => row.id)),

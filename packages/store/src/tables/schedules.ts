@@ -59,13 +59,18 @@ const all = statement(
   'schedule.all',
   `select ${columns} from headgate.schedule s where s.state <> 'removed' order by s.id`,
 );
+// Index: schedule_due.
+const soonest = statement(
+  'schedule.soonest',
+  `select ${columns} from headgate.schedule s
+    where s.state = 'active' and s.next_at is not null order by s.next_at, s.id limit $1`,
+);
 // One table and no join: a second look at the row would see the version before another ticker's commit, and the
 // same nominal times would be decided twice.
 const lockDue = statement(
   'schedule.lock_due',
   `select ${columns} from headgate.schedule s
-    where s.state = 'active' and s.next_at <= clock_timestamp()
-    order by s.next_at, s.id limit 1 for update skip locked`,
+    where s.id = $1 and s.state = 'active' and s.next_at <= clock_timestamp() for update skip locked`,
 );
 const advance = statement(
   'schedule.advance',
@@ -117,9 +122,11 @@ export const schedules = {
   ): Promise<number> =>
     c.count(retire, [keep.map((k) => k.tenantId), keep.map((k) => k.route), keep.map((k) => k.ordinal)]),
   all: (c: Connection): Promise<ScheduleRow[]> => c.run<ScheduleRow>(all),
-  /** One due schedule, its row locked: overlap is decided once, several tickers are harmless. */
-  lockDue: async (c: Connection): Promise<ScheduleRow | null> =>
-    (await c.run<ScheduleRow>(lockDue))[0] ?? null,
+  /** Those that are due first, due already or not; nothing is locked. */
+  soonest: (c: Connection, limit: number): Promise<ScheduleRow[]> => c.run<ScheduleRow>(soonest, [limit]),
+  /** The schedule with its row locked, if it is due: overlap is decided once, several tickers are harmless. */
+  lockDue: async (c: Connection, id: ScheduleId): Promise<ScheduleRow | null> =>
+    (await c.run<ScheduleRow>(lockDue, [id]))[0] ?? null,
   advance: (
     c: Connection,
     id: ScheduleId,

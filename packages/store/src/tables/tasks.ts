@@ -1,6 +1,6 @@
 /** task, task_version, task_signal: what is asked for, which versions of it were ever admitted, and by which triggers. */
 import type { KnownVersion, Latch, LiveRun, ReceiptId, RunId, RunStatus, TaskId } from '@headgate/domain';
-import { hash16 } from '@headgate/domain';
+import { hash16, isTerminal } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { arrayLiteral, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -68,6 +68,23 @@ const live = statement(
           v.parent_versions as "parentVersions", r.id as "runId", r.status
      from headgate.task_version v join headgate.run r on r.id = v.run_id
     where v.task_id = any ($1::uuid[]) and v.outcome is null
+    order by r.id`,
+);
+// Locks the runs against their end (a finish updates them): after it, a run has ended, or will end after our commit.
+const lockLive = statement(
+  'task_version.lock_live',
+  `select v.task_id as "taskId", r.status
+     from headgate.task_version v join headgate.run r on r.id = v.run_id
+    where v.task_id = any ($1::uuid[]) and v.outcome is null
+    order by r.id for share of r`,
+);
+const liveOfKeys = statement(
+  'task_version.live_of_keys',
+  `select t.key_hash as "keyHash", r.id as "runId", r.status
+     from unnest($2::bytea[]) as asked(key_hash)
+     join headgate.task t on t.tenant_id = $1 and t.key_hash = asked.key_hash
+     join headgate.task_version v on v.task_id = t.id and v.outcome is null
+     join headgate.run r on r.id = v.run_id
     order by r.id`,
 );
 const known = statement(
@@ -204,6 +221,19 @@ export const taskVersions = {
   /** Non-terminal runs of the tasks, oldest first. */
   live: (c: Connection, taskIds: readonly TaskId[]): Promise<(LiveRun & { taskId: TaskId })[]> =>
     c.run<LiveRun & { taskId: TaskId }>(live, [taskIds]),
+  /** Tasks that have a run which has not ended; the runs stay locked (shared) until the end of the transaction. */
+  lockLive: async (c: Connection, taskIds: readonly TaskId[]): Promise<ReadonlySet<TaskId>> => {
+    if (taskIds.length === 0) return new Set();
+    const rows = await c.run<{ taskId: TaskId; status: RunStatus }>(lockLive, [taskIds]);
+    return new Set(rows.filter((row) => !isTerminal(row.status)).map((row) => row.taskId));
+  },
+  /** Runs that have not ended, by the hash of their work key, oldest first. */
+  liveOfKeys: (
+    c: Connection,
+    tenantId: number,
+    keyHashes: readonly Buffer[],
+  ): Promise<{ keyHash: Buffer; runId: RunId; status: RunStatus }[]> =>
+    c.run(liveOfKeys, [tenantId, keyHashes]),
   /** The newest generation of each asked version. */
   known: (
     c: Connection,

@@ -1,0 +1,56 @@
+/** What is said about decisions: the answer to the sender, and after the commit history, metrics and test signals. */
+import type { Decision, SignalAnswer } from '@headgate/domain';
+import { CommitUnknownError, isConnectionFault } from '@headgate/store';
+import { metrics, record, testSignal } from '@headgate/telemetry';
+import type { Prepared } from './prepare.js';
+
+export const answerOf = (decision: Decision): SignalAnswer => ({
+  receiptId: decision.candidate.receiptId,
+  outcome: decision.outcome,
+  reasonCode: decision.reasonCode,
+  message: decision.message,
+  runId: decision.runId,
+  taskId: decision.taskId,
+  existing: decision.existing,
+  retryAfter: decision.retryAfter,
+});
+
+export function recordAsked(batch: readonly Prepared[]): void {
+  for (const { candidate } of batch) {
+    record({ type: 'invoke', op: 'intake.answer', key: candidate.receiptId });
+  }
+}
+
+/** A lost connection leaves open whether the receipts stand; any other fault rolled them back. */
+export function recordFault(batch: readonly Prepared[], fault: unknown): void {
+  const isUnknown = fault instanceof CommitUnknownError || isConnectionFault(fault);
+  const type = isUnknown ? 'info' : 'fail';
+  for (const { candidate } of batch) {
+    record({ type, op: 'intake.answer', key: candidate.receiptId, result: { fault: String(fault) } });
+  }
+}
+
+export function tellDecided(decisions: readonly Decision[]): void {
+  for (const decision of decisions) {
+    const { candidate, outcome, reasonCode, runId } = decision;
+    const { receiptId } = candidate;
+    metrics.receipts.add(1, { outcome, reason_code: reasonCode });
+    if (outcome === 'accept') metrics.admissionAccepted.add(1, { trigger: candidate.signal.trigger });
+    else if (outcome !== 'no-work') metrics.admissionDenied.add(1, { reason_code: reasonCode });
+    record({
+      type: 'ok',
+      op: 'intake.answer',
+      tenant: candidate.tenant.id,
+      key: receiptId,
+      result: {
+        receiptId,
+        reasonCode,
+        runId,
+        taskId: decision.taskId,
+        generation: decision.generation,
+        inputVersion: candidate.work?.inputVersion ?? null,
+      },
+    });
+    testSignal('intake.answered', { receiptId, reasonCode, runId });
+  }
+}

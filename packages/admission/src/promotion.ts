@@ -1,0 +1,24 @@
+/** A deferred signal whose time has come, as the submission it is promoted by. */
+import type { ActivePolicy, DeferredRow } from '@headgate/store';
+import { reviveDeferred, type Submission } from './submission.js';
+
+export function promotionOf(row: DeferredRow, active: ActivePolicy): Submission {
+  const kept = reviveDeferred(row.candidate);
+  // The row's tenant, not the text beside it: a tenant may have been renamed in the configuration, its row stays.
+  const tenant = [...active.tenantIds].find(([, id]) => id === row.tenantId)?.[0] ?? kept.tenant;
+  const isLatch = row.reasonCode === 'QUEUED_NEXT' && row.taskId !== null && kept.workKey !== null;
+  return {
+    signal: kept.signal,
+    tenant,
+    payload: null,
+    work: kept.work,
+    directive: kept.directive,
+    headStartSeconds: kept.headStartSeconds,
+    beside: kept.beside,
+    promotes: {
+      deferredId: row.id,
+      parentReceiptId: row.receiptId,
+      latch: isLatch ? { taskId: row.taskId, tenant, workKey: kept.workKey } : null,
+    },
+  };
+}
