@@ -56,6 +56,10 @@ export interface ClusterOptions {
   readonly slots?: number;
   /** Handed to `create<Service>`. */
   readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
+  /** A schedule that ticks every second; its work is one run, since the head does not move. */
+  readonly ticking?: boolean;
+  /** `point=action;…`, for every process that is not a worker of its own. */
+  readonly failPoints?: string;
   /** Whether agents and verifications that gates can hold run through from the start. */
   readonly gatesOpen?: boolean;
 }
@@ -162,7 +166,13 @@ export class Cluster {
     const shared = wanted.filter(
       (service) => layout === 'one' || (layout === 'control' && service !== 'worker'),
     );
-    if (shared.length > 0) this.#newMember(shared, {});
+    const failPoints = this.options.failPoints === undefined ? {} : { failPoints: this.options.failPoints };
+    for (let n = 0; shared.some((service) => counts[service] > n); n += 1) {
+      this.#newMember(
+        shared.filter((service) => counts[service] > n),
+        failPoints,
+      );
+    }
     for (const service of wanted.filter((name) => !shared.includes(name))) {
       for (let n = 0; n < counts[service]; n += 1) this.#newMember([service], {});
     }
@@ -338,7 +348,13 @@ export class Cluster {
       .join('\n');
   }
 
-  /** Ends the processes in order: first those that make work, then those that do it. */
+  /** What the processes logged as errors: a fault that somebody handled is a warning. */
+  faultsLogged(): readonly string[] {
+    const isError = (line: string): boolean => /^\{"level":[56]0/.test(line);
+    return this.members.flatMap((member) => member.log().split('\n').filter(isError));
+  }
+
+  /** Kills what still runs. */
   async stop(): Promise<void> {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -380,6 +396,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     secretFile,
     ...(options.lease === undefined ? {} : { lease: options.lease }),
     ...(options.route === undefined ? {} : { route: options.route }),
+    ticking: options.ticking ?? false,
     ...(options.policy === undefined ? {} : { policy: options.policy }),
   });
   await policies.activate(database.service, policy, 'test');

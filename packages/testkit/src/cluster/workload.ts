@@ -3,9 +3,9 @@
  * when to go on, so that a test stops a run exactly where it wants to.
  *
  * Check names choose the route: `quick-…` runs through, `gated-…` waits inside the agent, `verified-…` inside the
- * verification. Each result is a file of its own per run that names the attempt it comes from.
+ * verification, `failing-…` ends with an error. Each result is a file of its own per run that names the attempt it comes from.
  */
-import type { LeaseTiming, Policy, RoutePolicy } from '@headgate/domain';
+import type { LeaseTiming, Policy, RoutePolicy, TriggerOn } from '@headgate/domain';
 import { anAgent, aPolicy, aRoute, aSource, someLimits } from '../builders/policy.js';
 
 export const CLUSTER_SOURCE = 'example-github';
@@ -29,6 +29,8 @@ export interface WorkloadOptions {
   /** Applied to every route. */
   readonly route?: Partial<RoutePolicy>;
   readonly policy?: Partial<Omit<Policy, 'digest'>>;
+  /** With a schedule that ticks every second. */
+  readonly ticking?: boolean;
 }
 
 /** Each run writes its own file, so that no two results are equal by chance. */
@@ -40,6 +42,7 @@ echo "agent: $run, attempt $attempt"
 if [ "$GATED" = yes ]; then
   while [ ! -e "$GATES/agents" ] && [ ! -e "$GATES/$run" ]; do sleep 0.05; done
 fi
+if [ "$FAILING" = yes ]; then exit 1; fi
 mkdir -p results
 echo "made by attempt $attempt" > "results/$run.txt"
 `;
@@ -47,13 +50,23 @@ echo "made by attempt $attempt" > "results/$run.txt"
 const verifyLine = (gates: string): string =>
   `: > '${gates}/verifying'; while [ ! -e '${gates}/verifications' ]; do sleep 0.05; done`;
 
+const EVERY_SECOND: TriggerOn = {
+  kind: 'schedule',
+  ordinal: 0,
+  cron: '@every 1s',
+  timezone: 'UTC',
+  jitterMs: 0,
+  overlap: 'allowAll',
+  catchUp: { mode: 'latest', windowMs: 60_000, max: 1 },
+};
+
 export function workloadPolicy(options: WorkloadOptions): Policy {
   const { gates, forgePath, secretFile } = options;
-  const agent = (id: string, gated: boolean) =>
+  const agent = (id: string, change: Readonly<Record<string, string>> = {}) =>
     anAgent({
       id,
       command: ['/bin/sh', '-c', AGENT],
-      env: { GATES: gates, GATED: gated ? 'yes' : 'no' },
+      env: { GATES: gates, ...change },
     });
   const route = (id: string, change: Partial<RoutePolicy>): RoutePolicy =>
     aRoute({
@@ -82,11 +95,15 @@ export function workloadPolicy(options: WorkloadOptions): Policy {
         ],
       }),
     ],
-    agents: [agent('quick', false), agent('gated', true)],
+    agents: [agent('quick'), agent('gated', { GATED: 'yes' }), agent('failing', { FAILING: 'yes' })],
     routes: [
       route('quick', {}),
       route('gated', { agent: 'gated' }),
+      route('failing', { agent: 'failing' }),
       route('verified', { verify: [verifyLine(gates)] }),
+      ...(options.ticking === true
+        ? [route('ticking', { on: [EVERY_SECOND], when: null, repositories: [CLUSTER_REPOSITORY.fullName] })]
+        : []),
     ],
     lease: options.lease ?? SHORT_LEASE,
     ...options.policy,
