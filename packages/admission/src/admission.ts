@@ -5,6 +5,7 @@ import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
   type Connection,
+  type DeferredRow,
   type Dimensions,
   deferredSignals,
   isDataFault,
@@ -113,9 +114,14 @@ export class Admission {
    * decided. Several promoters are harmless.
    */
   async promoteDue(limit: number): Promise<number> {
+    return (await this.promoteOverdue(limit, 0)).length;
+  }
+
+  /** As `promoteDue`, only those that have been due for `lateByMs`. Returns what was decided by this call. */
+  async promoteOverdue(limit: number, lateByMs: number): Promise<readonly DeferredRow[]> {
     const { pool, policy } = this.#options;
-    const due = await pool.use((c) => deferredSignals.due(c, limit));
-    if (due.length === 0) return 0;
+    const due = await pool.use((c) => deferredSignals.due(c, limit, lateByMs));
+    if (due.length === 0) return [];
     const results = await this.#write(due.map((row) => promotionOf(row, policy())));
     const failed = due.filter((_row, at) => isRealFailure(results[at]));
     if (failed.length > 0) {
@@ -123,7 +129,7 @@ export class Admission {
       this.#options.logger.error({ deferredIds: ids }, 'deferred signals could not be promoted');
       await pool.use((c) => deferredSignals.postpone(c, ids, POSTPONE_MS));
     }
-    return results.filter((result) => result.status === 'fulfilled').length;
+    return due.filter((_row, at) => results[at]?.status === 'fulfilled');
   }
 
   /** One transaction for all; on a data fault the batch is halved until the bad one stands alone (SQL rule 9). */

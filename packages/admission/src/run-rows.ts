@@ -1,36 +1,24 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
-
-import type { AdmissionWrite } from '@headgate/domain';
-import {
-  hash16,
-  type Policy,
-  type Risk,
-  type RoutePolicy,
-  type RunSpec,
-  type Signal,
-} from '@headgate/domain';
+import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
 import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
+import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';
 
 export type Admit = Extract<AdmissionWrite, { kind: 'admit' }>;
 
-/** Risk classes as the hot tables hold them. */
-export const RISK_RANK: Readonly<Record<Risk, number>> = { LOW: 0, MEDIUM: 1, HIGH: 2, CRITICAL: 3 };
-
 /** The dimension keys a candidate may need, to be made before the transaction (SQL rule 8). */
-export function dimensionKeysOf(prepared: Prepared, tenantId: number): DimensionKey[] {
+export function dimensionKeysOf(prepared: Prepared, tenantId: number): readonly DimensionKey[] {
   const { route, signal } = prepared.candidate;
   if (route === null) return [];
-  const keys: DimensionKey[] = [
-    { tenantId, kind: 'task_type', key: route.id },
-    { tenantId, kind: 'agent', key: route.agent },
-    { tenantId: 0, kind: 'queue', key: route.queue },
-  ];
+  const keys = countedKeysOf({
+    tenantId,
+    route: route.id,
+    agent: route.agent,
+    queue: route.queue,
+    organisation: organisationOf(signal.repository),
+  });
   const user = userOf(signal);
-  if (user !== null) keys.push({ tenantId, kind: 'user', key: user });
-  const organisation = organisationOf(signal);
-  if (organisation !== null) keys.push({ tenantId, kind: 'organisation', key: organisation });
-  return keys;
+  return user === null ? keys : [...keys, { tenantId, kind: 'user', key: user }];
 }
 
 export function repositoryKeyOf(prepared: Prepared, tenantId: number): RepositoryKey | null {
@@ -62,6 +50,7 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     policyVersion: context.policyVersion,
     concurrencyKey: prepared.concurrency?.key ?? null,
     actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
+    userId: userIdOf(signal, context),
     traceparent: signal.traceparent,
     spec,
     status: admit.status,
@@ -70,36 +59,29 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
 }
 
 export function newQueueItem(admit: Admit, prepared: Prepared, context: RowContext): NewQueueItem {
-  const { dimensions, tenantId } = context;
+  const { tenantId } = context;
   const route = routeOf(prepared);
   const { signal } = prepared.candidate;
-  const user = userOf(signal);
-  const organisation = organisationOf(signal);
   const repository = repositoryKeyOf(prepared, tenantId);
-  return {
-    runId: admit.runId,
-    tenantId,
-    taskId: admit.taskId,
-    exclusiveTask: prepared.exclusiveTask,
-    headStartSeconds: route.headStartSeconds,
-    timeToLiveMs: route.timeToLiveMs,
-    organisationId:
-      organisation === null ? null : dimensions.id({ tenantId, kind: 'organisation', key: organisation }),
-    repositoryId: repository === null ? null : dimensions.repositoryId(repository),
-    userId: user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user }),
-    taskTypeId: dimensions.id({ tenantId, kind: 'task_type', key: route.id }),
-    risk: RISK_RANK[route.risk],
-    queueId: dimensions.id({ tenantId: 0, kind: 'queue', key: route.queue }),
-    agentId: dimensions.id({ tenantId, kind: 'agent', key: route.agent }),
-    providerId: null,
-    sandboxId: null,
-    // The tenant is part of the hash, so that a key of one tenant is never another's.
-    concurrencyKey:
-      prepared.concurrency === null ? null : hash16(`${tenantId}\u0000${prepared.concurrency.key}`),
-    concurrencyLimit: prepared.concurrency?.limit ?? null,
-    tokensPerMinute: 0,
-    reservedUsd: 0,
-  };
+  return countedItem(
+    {
+      runId: admit.runId,
+      tenantId,
+      taskId: admit.taskId,
+      exclusiveTask: prepared.exclusiveTask,
+      headStartSeconds: route.headStartSeconds,
+      timeToLiveMs: route.timeToLiveMs,
+      organisation: organisationOf(signal.repository),
+      repositoryId: repository === null ? null : context.dimensions.repositoryId(repository),
+      userId: userIdOf(signal, context),
+      route: route.id,
+      risk: route.risk,
+      queue: route.queue,
+      agent: route.agent,
+      concurrency: prepared.concurrency,
+    },
+    context.dimensions,
+  );
 }
 
 export interface RowContext {
@@ -161,4 +143,7 @@ function inputsOf({ trigger, data }: Signal): unknown {
 const userOf = ({ actor }: Signal): string | null =>
   actor === null || actor.kind === 'schedule' ? null : `${actor.kind}:${actor.id}`;
 
-const organisationOf = ({ repository }: Signal): string | null => repository?.fullName.split('/')[0] ?? null;
+const userIdOf = (signal: Signal, { dimensions, tenantId }: RowContext): number | null => {
+  const user = userOf(signal);
+  return user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user });
+};

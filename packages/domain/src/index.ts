@@ -1,6 +1,7 @@
 export * from './admission/index.js';
 export * from './capability.js';
 export * from './clock.js';
+export * from './explain/index.js';
 export * from './finish.js';
 export * from './github-events.js';
 export * from './glob.js';
@@ -9,6 +10,7 @@ export * from './lifecycle.js';
 export * from './lifecycle-sql.js';
 export * from './operation.js';
 export * from './outcome.js';
+export * from './placement.js';
 export * from './policy.js';
 export * from './reason-docs.js';
 export * from './reasons.js';

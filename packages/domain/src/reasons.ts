@@ -233,7 +233,18 @@ export const REASONS = {
     'An admitted run without a queue item was put back into the queue.',
   ),
   REPAIR_ITEM_OF_TERMINAL: reason('repair', 'none', 200, 'A queue item of an ended run was removed.'),
-  REPAIR_LEASE_OF_TERMINAL: reason('repair', 'none', 200, 'A lease of an ended run was removed.'),
+  REPAIR_ITEM_MISPLACED: reason(
+    'repair',
+    'none',
+    200,
+    'A queue item was removed that stood where its run has no place for one.',
+  ),
+  REPAIR_LEASE_OF_TERMINAL: reason(
+    'repair',
+    'none',
+    200,
+    'A lease was removed that its run could not hold: it had ended, or it waits.',
+  ),
   REPAIR_RUN_WITHOUT_LEASE: reason('repair', 'none', 200, 'A run that should hold a lease held none.'),
   REPAIR_HINT_RESENT: reason('repair', 'none', 200, 'A hint was lost and was sent again.'),
   REPAIR_HINT_REMOVED: reason(

@@ -7,6 +7,7 @@ export * from './collect/path-rules.js';
 export * from './collect/refusal.js';
 export * from './command-runtime.js';
 export * from './commands.js';
+export * from './example-change.js';
 export * from './example-repository.js';
 export * from './log-artifact.js';
 export * from './paths.js';

@@ -1,8 +1,9 @@
 /** attempt: one try at running a run. Keeps the lease's history after the lease is gone (Q6). */
-import type { AttemptId, ReasonCode, RunId } from '@headgate/domain';
+import type { AttemptId, ReasonCode, RunId, WorkerId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
+import type { Fence } from '../fence.js';
 
 export type AttemptStatus = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
 
@@ -29,6 +30,19 @@ const finish = statement(
    returning a.run_id as "runId", a.finished_at as "finishedAt"`,
 );
 
+// Index: the unique key (run_id, number).
+const running = statement(
+  'attempt.running_of',
+  `select id as "attemptId", run_id as "runId", worker_id as "workerId", lease_id as "leaseId",
+          fencing_token::text as "fencingToken"
+     from headgate.attempt where run_id = any ($1::uuid[]) and status = 'running' order by run_id, number`,
+);
+
+export interface RunningAttempt extends Fence {
+  readonly attemptId: AttemptId;
+  readonly workerId: WorkerId;
+}
+
 export interface AttemptEnd {
   readonly attemptId: AttemptId;
   readonly status: Exclude<AttemptStatus, 'running'>;
@@ -42,6 +56,9 @@ export const attempts = {
   /** One new attempt per run whose lease this transaction has just taken. */
   start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
     c.run(start, [runIds]),
+  /** Attempts of these runs that nobody has ended. */
+  running: (c: Connection, runIds: readonly RunId[]): Promise<RunningAttempt[]> =>
+    runIds.length === 0 ? Promise.resolve([]) : c.run<RunningAttempt>(running, [runIds]),
   finish: (c: Connection, rows: readonly AttemptEnd[]): Promise<{ runId: RunId; finishedAt: Date }[]> =>
     rows.length === 0
       ? Promise.resolve([])

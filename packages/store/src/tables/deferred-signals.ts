@@ -39,7 +39,8 @@ const due = statement(
   'deferred_signal.due',
   `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
           due_at as "dueAt", candidate
-     from headgate.deferred_signal where due_at <= clock_timestamp() order by due_at, id limit $1`,
+     from headgate.deferred_signal where due_at <= clock_timestamp() - $2 * interval '1 millisecond'
+    order by due_at, id limit $1`,
 );
 const take = statement(
   'deferred_signal.take',
@@ -75,7 +76,9 @@ const orphanLatches = statement(
 
 export const deferredSignals = {
   insert: insert.insert,
-  due: (c: Connection, limit: number): Promise<DeferredRow[]> => c.run<DeferredRow>(due, [limit]),
+  /** @param lateByMs only those that have been due for so long. */
+  due: (c: Connection, limit: number, lateByMs = 0): Promise<DeferredRow[]> =>
+    c.run<DeferredRow>(due, [limit, lateByMs]),
   /** The ids that were still there: the others have been promoted by another. */
   take: async (c: Connection, ids: readonly DeferredId[]): Promise<ReadonlySet<DeferredId>> =>
     new Set((await c.run<{ id: DeferredId }>(take, [ids])).map((row) => row.id)),

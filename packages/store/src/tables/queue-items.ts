@@ -7,7 +7,7 @@
  */
 import type { ReasonCode, RunId, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
-import { rowInsert } from '../connection/rows.js';
+import { type Column, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 
 export type ItemState = 'delayed' | 'ready' | 'dispatched';
@@ -42,6 +42,25 @@ export interface NewQueueItem extends Dimensioned {
 export const DIMENSION_COLUMNS =
   'organisation_id, repository_id, user_id, task_type_id, risk, queue_id, agent_id, provider_id, sandbox_id, concurrency_key, concurrency_limit, tokens_per_minute, reserved_usd';
 
+/** What an item says of its run, the same however it came to be. */
+export const ITEM_COLUMNS: readonly Column<NewQueueItem>[] = [
+  { name: 'task_id', type: 'uuid', value: (i) => i.taskId },
+  { name: 'exclusive_task', type: 'boolean', value: (i) => i.exclusiveTask },
+  { name: 'organisation_id', type: 'int', value: (i) => i.organisationId },
+  { name: 'repository_id', type: 'int', value: (i) => i.repositoryId },
+  { name: 'user_id', type: 'int', value: (i) => i.userId },
+  { name: 'task_type_id', type: 'int', value: (i) => i.taskTypeId },
+  { name: 'risk', type: 'smallint', value: (i) => i.risk },
+  { name: 'queue_id', type: 'int', value: (i) => i.queueId },
+  { name: 'agent_id', type: 'int', value: (i) => i.agentId },
+  { name: 'provider_id', type: 'int', value: (i) => i.providerId },
+  { name: 'sandbox_id', type: 'int', value: (i) => i.sandboxId },
+  { name: 'concurrency_key', type: 'bytea', value: (i) => i.concurrencyKey },
+  { name: 'concurrency_limit', type: 'int', value: (i) => i.concurrencyLimit },
+  { name: 'tokens_per_minute', type: 'int', value: (i) => i.tokensPerMinute },
+  { name: 'reserved_usd', type: 'numeric', value: (i) => i.reservedUsd },
+];
+
 const insert = rowInsert<NewQueueItem>('queue_item.insert', 'queue_item', [
   { name: 'run_id', type: 'uuid', value: (i) => i.runId },
   { name: 'tenant_id', type: 'int', value: (i) => i.tenantId },
@@ -61,21 +80,7 @@ const insert = rowInsert<NewQueueItem>('queue_item.insert', 'queue_item', [
     value: (i) => i.headStartSeconds,
   },
   { name: 'enqueued_at', type: 'int', expression: 'clock_timestamp()', value: () => 0 },
-  { name: 'task_id', type: 'uuid', value: (i) => i.taskId },
-  { name: 'exclusive_task', type: 'boolean', value: (i) => i.exclusiveTask },
-  { name: 'organisation_id', type: 'int', value: (i) => i.organisationId },
-  { name: 'repository_id', type: 'int', value: (i) => i.repositoryId },
-  { name: 'user_id', type: 'int', value: (i) => i.userId },
-  { name: 'task_type_id', type: 'int', value: (i) => i.taskTypeId },
-  { name: 'risk', type: 'smallint', value: (i) => i.risk },
-  { name: 'queue_id', type: 'int', value: (i) => i.queueId },
-  { name: 'agent_id', type: 'int', value: (i) => i.agentId },
-  { name: 'provider_id', type: 'int', value: (i) => i.providerId },
-  { name: 'sandbox_id', type: 'int', value: (i) => i.sandboxId },
-  { name: 'concurrency_key', type: 'bytea', value: (i) => i.concurrencyKey },
-  { name: 'concurrency_limit', type: 'int', value: (i) => i.concurrencyLimit },
-  { name: 'tokens_per_minute', type: 'int', value: (i) => i.tokensPerMinute },
-  { name: 'reserved_usd', type: 'numeric', value: (i) => i.reservedUsd },
+  ...ITEM_COLUMNS,
 ]);
 
 export interface ReadyItem extends Dimensioned {

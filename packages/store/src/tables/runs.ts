@@ -1,8 +1,10 @@
 /** run: the specification, which never changes, and the status, which moves only along legal transitions. */
 import type {
+  OnNewVersion,
   ReasonCode,
   ReceiptId,
   RetryCounters,
+  Risk,
   RunId,
   RunSpec,
   RunStatus,
@@ -30,6 +32,8 @@ export interface NewRun {
   readonly policyVersion: number;
   readonly concurrencyKey: string | null;
   readonly actor: string | null;
+  /** Who it is counted for: a dimension id. */
+  readonly userId?: number | null;
   readonly traceparent: string | null;
   readonly spec: RunSpec;
   readonly status: RunStatus;
@@ -57,6 +61,7 @@ const insert = rowInsert<NewRun>('run.insert', 'run', [
   { name: 'policy_version', type: 'int', value: (r) => r.policyVersion },
   { name: 'concurrency_key', type: 'text', value: (r) => r.concurrencyKey },
   { name: 'actor', type: 'text', value: (r) => r.actor },
+  { name: 'user_id', type: 'int', value: (r) => r.userId ?? null },
   { name: 'traceparent', type: 'text', value: (r) => r.traceparent },
   { name: 'spec', type: 'jsonb', value: (r) => json(r.spec) },
   { name: 'status', type: 'text', cast: 'headgate.run_status', value: (r) => r.status },
@@ -122,6 +127,23 @@ const lock = statement(
           r.reason_code as "reasonCode"
      from headgate.run r where r.id = any ($1::uuid[]) order by r.id for update`,
 );
+// What a queue item is made from.
+const forItem = statement(
+  'run.for_item',
+  `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.route, r.agent, r.queue, r.risk,
+          r.priority as "headStartSeconds", r.repository_id as "repositoryId", p.full_name as "repositoryName",
+          r.user_id as "userId", r.concurrency_key as "concurrencyKey", r.policy_version as "policyVersion",
+          r.created_at as "createdAt", r.started_at is not null as "wasClaimed", r.spec ->> 'tenant' as tenant,
+          r.spec ->> 'onNewVersion' as "onNewVersion"
+     from headgate.run r left join headgate.repository p on p.id = r.repository_id
+    where r.id = any ($1::uuid[]) order by r.id`,
+);
+const endings = statement(
+  'run.endings',
+  `select r.status, (extract(epoch from r.finished_at - r.started_at))::float8 as "ranSeconds",
+          (extract(epoch from r.finished_at - r.cancel_requested_at))::float8 as "cancelledAfterSeconds"
+     from headgate.run r where r.id = any ($1::uuid[]) and r.finished_at is not null`,
+);
 const setCounters = statement(
   'run.set_counters',
   `update headgate.run r set failures_application = g.application, failures_infrastructure = g.infrastructure,
@@ -160,6 +182,34 @@ export interface LockedRun extends RetryCounters {
   readonly reasonCode: ReasonCode | null;
 }
 
+/** A run, as far as its queue item repeats it. */
+export interface RunForItem {
+  readonly runId: RunId;
+  readonly tenantId: number;
+  readonly taskId: TaskId;
+  readonly tenant: string;
+  readonly route: string;
+  readonly agent: string;
+  readonly queue: string;
+  readonly risk: Risk;
+  readonly headStartSeconds: number;
+  readonly repositoryId: number | null;
+  readonly repositoryName: string | null;
+  readonly userId: number | null;
+  readonly concurrencyKey: string | null;
+  readonly policyVersion: number;
+  readonly createdAt: Date;
+  readonly wasClaimed: boolean;
+  readonly onNewVersion: OnNewVersion;
+}
+
+/** How long an ended run took. Null: it was never claimed, or not cancelled. */
+export interface RunEnding {
+  readonly status: RunStatus;
+  readonly ranSeconds: number | null;
+  readonly cancelledAfterSeconds: number | null;
+}
+
 const TERMINAL = ['SUCCEEDED', 'FAILED', 'CANCELLED', 'NO_WORK', 'SUPERSEDED', 'EXPIRED', 'POLICY_DENIED'];
 
 export const runs = {
@@ -186,6 +236,11 @@ export const runs = {
   },
   /** Locked in id order. */
   lock: (c: Connection, runIds: readonly RunId[]): Promise<LockedRun[]> => c.run<LockedRun>(lock, [runIds]),
+  forItem: (c: Connection, runIds: readonly RunId[]): Promise<RunForItem[]> =>
+    runIds.length === 0 ? Promise.resolve([]) : c.run<RunForItem>(forItem, [runIds]),
+  /** Those of the runs that have ended. */
+  endings: (c: Connection, runIds: readonly RunId[]): Promise<RunEnding[]> =>
+    runIds.length === 0 ? Promise.resolve([]) : c.run<RunEnding>(endings, [runIds]),
   setCounters: (c: Connection, rows: readonly ({ runId: RunId } & RetryCounters)[]): Promise<number> =>
     rows.length === 0
       ? Promise.resolve(0)

@@ -33,6 +33,7 @@ import { tell } from '../history.js';
 import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './finish.js';
+import { type Orphan, releaseOrphans } from './repairs-lease.js';
 
 export interface ReapOptions {
   readonly limit: number;
@@ -128,18 +129,18 @@ async function reapOnce(
     ).map((run) => [run.runId, run]),
   );
   const endings: Ending[] = [];
-  const orphans: RunId[] = [];
+  const orphans: Orphan[] = [];
   const reaped: Reaped[] = [];
   for (const lease of expired) {
     const run = locked.get(lease.runId);
     if (run === undefined || isTerminal(run.status)) {
-      orphans.push(lease.runId);
+      orphans.push({ ...lease, status: run?.status ?? null });
       continue;
     }
     const ending = endingOf(run, lease, options);
     // A lease beside a run that cannot lose one: only the lease is wrong.
     if (ending.walk.steps.length === 0) {
-      orphans.push(lease.runId);
+      orphans.push({ ...lease, status: run.status });
       continue;
     }
     endings.push(ending);
@@ -155,7 +156,7 @@ async function reapOnce(
     });
   }
   await writeEndings(c, endings);
-  await leases.release(c, orphans);
+  await releaseOrphans(c, orphans, options.actor);
   return reaped;
 }
 

@@ -1,0 +1,123 @@
+/**
+ * The reconciler: one loop for each job of the catalogue, and the gauges that only the database can tell.
+ *
+ * Any number may run, beside each other and beside schedulers: every job is bounded per tick, takes rows with SKIP
+ * LOCKED, proves what is wrong under locks, writes on condition, and leaves one event with a reason for each repair.
+ * Nothing is kept between ticks but where a walk stands, so a reconciler that dies leaves nothing, and its successor
+ * begins at the start. A job that fails is logged, counted (`headgate.job.failure.count`) and tried again; it stops
+ * no other.
+ */
+import { Admission } from '@headgate/admission';
+import { Dispatcher } from '@headgate/dispatch';
+import { Loop, type Service, type ServiceContext } from '@headgate/service';
+import { metrics } from '@headgate/telemetry';
+import { JOBS } from './catalogue.js';
+import { observeInstance } from './gauges.js';
+import type { Job, JobParts, Period } from './job.js';
+import { reportOf } from './report.js';
+import { assertTiming, RECONCILER_TIMING, type ReconcilerTiming, reapPeriodMs } from './timing.js';
+
+export interface ReconcilerOptions {
+  readonly timing?: Partial<ReconcilerTiming>;
+  /** Default: all of the catalogue. */
+  readonly jobs?: readonly Job[];
+}
+
+const ACTOR = 'reconciler';
+const READY_POLL_MS = 200;
+
+/** Throws ReconcilerTimingError when the reaper could not keep up with the leases. */
+export function createReconciler(context: ServiceContext, options: ReconcilerOptions = {}): Service {
+  const timing = { ...RECONCILER_TIMING, ...options.timing };
+  assertTiming(timing, context.policy.current().policy.lease);
+  const shared = sharedParts(context, timing);
+  const loops = (options.jobs ?? JOBS).map((job) => loopOf(job, shared));
+  let endGauges: (() => void) | null = null;
+  let isStopped = false;
+
+  const stopLoops = async (): Promise<void> => {
+    await Promise.all(loops.map((loop) => loop.stop()));
+  };
+  return {
+    name: 'reconciler',
+    router: null,
+    start: async () => {
+      isStopped = false;
+      endGauges ??= observeInstance(context);
+      for (const loop of loops) loop.start();
+    },
+    ready: async () => {
+      while (!isStopped && !(await canReachDatabase(context))) {
+        await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+      }
+    },
+    // A tick is short and bounded: there is nothing to hand back.
+    drain: stopLoops,
+    stop: async () => {
+      isStopped = true;
+      endGauges?.();
+      endGauges = null;
+      await stopLoops();
+    },
+  };
+}
+
+type SharedParts = Omit<JobParts, 'limit' | 'report'>;
+
+function sharedParts(context: ServiceContext, timing: ReconcilerTiming): SharedParts {
+  const { database, dimensions, ids, logger, bus, policy } = context;
+  const pool = database.service;
+  const admission = new Admission({
+    pool,
+    dimensions,
+    ids,
+    logger,
+    policy: () => policy.current(),
+    onAdmitted: (runs) => {
+      for (const { tenantId, queue } of runs) void bus.wake('ready', { tenantId, queue });
+    },
+  });
+  const dispatcher = new Dispatcher({
+    pool,
+    bus,
+    dimensions,
+    logger,
+    policy: () => policy.current(),
+    actor: ACTOR,
+  });
+  return { context, admission, dispatcher, timing, actor: ACTOR };
+}
+
+function loopOf(job: Job, shared: SharedParts): Loop {
+  const { context, timing } = shared;
+  const tick = job.make({ ...shared, limit: job.limit, report: reportOf(job.name, context.logger) });
+  return new Loop({
+    name: job.name,
+    // Asked before each pause: another policy may have shortened the leases.
+    get periodMs() {
+      return periodMs(job.period, timing, context);
+    },
+    logger: context.logger,
+    tick,
+    onFailure: () => metrics.jobFailures.add(1, { job: job.name }),
+  });
+}
+
+function periodMs(period: Period, timing: ReconcilerTiming, { policy }: ServiceContext): number {
+  switch (period) {
+    case 'reap':
+      return reapPeriodMs(timing, policy.current().policy.lease);
+    case 'repair':
+      return timing.repairMs;
+    case 'housekeeping':
+      return timing.housekeepingMs;
+  }
+}
+
+const canReachDatabase = ({ database }: ServiceContext): Promise<boolean> =>
+  database.service
+    .use((c) => c.query('select 1'))
+    .then(
+      () => true,
+      () => false,
+    );

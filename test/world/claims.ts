@@ -1,0 +1,73 @@
+/** Claims and finishes without a worker: what a worker writes, and nothing else. */
+import { type RunId, systemIds, type WorkerId } from '@headgate/domain';
+import {
+  type AttemptOutcome,
+  type ClaimedRun,
+  claim,
+  type FinishAnswer,
+  finish,
+  queueItems,
+} from '@headgate/store';
+import type { World } from './world.js';
+
+/** Claims dispatched runs with a fresh verdict. */
+export async function claimRuns(
+  world: World,
+  workerId: WorkerId,
+  runs: readonly { readonly runId: RunId; readonly dispatchNo: number }[],
+): Promise<readonly ClaimedRun[]> {
+  const { database, dimensions, active } = world;
+  const queueIds = active.policy.queues.map((queue) =>
+    dimensions.id({ tenantId: 0, kind: 'queue', key: queue.id }),
+  );
+  await database.service.use((c) =>
+    queueItems.writeVerdicts(
+      c,
+      runs.map((run) => ({ ...run, verdict: 'fresh' })),
+    ),
+  );
+  const claimed = await claim(database.service, {
+    workerId,
+    queueIds,
+    ttlMs: 60_000,
+    policyVersion: active.version,
+    hinted: runs.map((run) => ({
+      ...run,
+      attemptId: systemIds.next('att'),
+      leaseId: systemIds.next('lease'),
+    })),
+    limit: runs.length,
+    verdictMaxAgeMs: 30_000,
+  });
+  if (claimed.kind !== 'claimed') throw new Error(`the claim answered ${claimed.kind}`);
+  return claimed.runs;
+}
+
+/** All dispatched items, as a polling worker would find them. */
+export const dispatchedItems = (world: World): Promise<{ runId: RunId; dispatchNo: number }[]> =>
+  world.sql(
+    `select run_id as "runId", dispatch_no as "dispatchNo" from headgate.queue_item where state = 'dispatched' order by run_id`,
+  );
+
+export async function finishRun(
+  world: World,
+  run: ClaimedRun,
+  result: AttemptOutcome = { kind: 'succeeded', reasonCode: 'SUCCEEDED' },
+): Promise<FinishAnswer | undefined> {
+  const { runId, fencingToken, leaseId, attemptId } = run;
+  const answers = await finish(
+    world.database.service,
+    [
+      {
+        fence: { runId, fencingToken, leaseId },
+        attemptId,
+        result,
+        costUsd: 0,
+        evidence: null,
+        actor: 'test',
+      },
+    ],
+    () => 0,
+  );
+  return answers.get(runId);
+}
