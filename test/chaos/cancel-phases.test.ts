@@ -2,11 +2,12 @@
  * A person cancels a run in each phase there is. One worker process with one slot for each phase, held exactly there;
  * the ledger, the history and the forge tell what the cancel found.
  */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RunId } from '@headgate/domain';
 import type { FailPoint } from '@headgate/telemetry';
 import { type Cluster, type Member, startCluster } from '@headgate/testkit';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, PATIENCE_MS } from '../harness/outcomes.js';
 
@@ -40,9 +41,12 @@ describe('a cancel in each phase', () => {
 
     // RUNNING and VERIFYING are held by their gates.
     const plain = await cluster.add('worker', { env: { HEADGATE_WORKER_SLOTS: '2' } });
-    const [running, verifying] = [await cluster.sendForRun('gated-1'), await cluster.sendForRun('verified-1')];
+    const [running, verifying] = [
+      await cluster.sendForRun('gated-1'),
+      await cluster.sendForRun('verified-1'),
+    ];
     await Promise.all([
-      cluster.gates.agentBegins(running, 1, PATIENCE_MS),
+      cluster.gates.agentBegins(running, PATIENCE_MS),
       cluster.gates.verificationBegins(PATIENCE_MS),
       cluster.waitForRun(verifying, 'VERIFYING', PATIENCE_MS),
     ]);
@@ -58,7 +62,7 @@ describe('a cancel in each phase', () => {
     for (const [at, { phase }] of HELD.entries()) {
       const pid = members[at]?.process.pid;
       const { rows } = await cluster.pool.query<{ runId: RunId }>(
-        `select a.run_id as "runId" from headgate.attempt a join headgate.worker w on w.id = a.worker_id where w.pid = $1`,
+        `select a.run_id as "runId" from headgate.attempt a join headgate.worker w on w.id = a.worker_id where w.pid = $1 order by a.started_at desc`,
         [pid],
       );
       const [held] = rows;
@@ -84,18 +88,24 @@ describe('a cancel in each phase', () => {
     ...HELD.map(({ phase, pushes }) => ({ phase, pushes })),
   ];
 
-  it.each(phases)('Q5: a run that is $phase ends CANCELLED, with $pushes branch(es) kept', async ({ phase, pushes }) => {
-    const runId = runOf.get(phase) ?? '';
-    const run = await cluster.ask.run(runId);
-    expect(run).toMatchObject({ status: 'CANCELLED', reasonCode: 'CANCELLED_BY_USER' });
-    expect((await cluster.pushes()).filter((push) => push.runId === runId)).toHaveLength(pushes);
-    const attempts = await cluster.ask.attempts(runId);
-    expect(attempts.map(({ status }) => status)).toEqual(phase === 'queued' ? [] : ['cancelled']);
-  });
+  it.each(phases)(
+    'Q5: a run that is $phase ends CANCELLED, with $pushes branch(es) kept',
+    async ({ phase, pushes }) => {
+      const runId = runOf.get(phase) ?? '';
+      const run = await cluster.ask.run(runId);
+      expect(run).toMatchObject({ status: 'CANCELLED', reasonCode: 'CANCELLED_BY_USER' });
+      expect((await cluster.pushes()).filter((push) => push.runId === runId)).toHaveLength(pushes);
+      const attempts = await cluster.ask.attempts(runId);
+      expect(attempts.map(({ status }) => status)).toEqual(phase === 'queued' ? [] : ['cancelled']);
+    },
+  );
 
   it('INV-ST2: after each cancel no attempt begins and no intent is written', async () => {
     const { report } = await cluster.check({ mustHold: ['INV-ST1', 'INV-ST2'] });
     expect(report.findings).toEqual([]);
-    expect(report.witnessed['INV-ST2']?.counts).toMatchObject({ cancelledLeased: HELD.length + 2, cancelledWaiting: 1 });
+    expect(report.witnessed['INV-ST2']?.counts).toMatchObject({
+      cancelledLeased: HELD.length + 2,
+      cancelledWaiting: 1,
+    });
   });
 });

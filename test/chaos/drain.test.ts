@@ -12,7 +12,7 @@ describe('a worker that is asked to stop', () => {
         options: { worker: { graceMs: PATIENCE_MS, settleMs: 500 } },
       });
       const runId = await cluster.sendForRun('gated-1');
-      await cluster.gates.agentBegins(runId, 1, PATIENCE_MS);
+      await cluster.gates.agentBegins(runId, PATIENCE_MS);
       const worker = cluster.member('worker');
       const ended = worker.terminate();
       await cluster.signals.next('worker.state', ({ detail }) => detail['state'] === 'DRAINING', PATIENCE_MS);
@@ -40,7 +40,7 @@ describe('a worker that is asked to stop', () => {
         options: { worker: { graceMs: 200, settleMs: 500 } },
       });
       const runId = await cluster.sendForRun('gated-1');
-      await cluster.gates.agentBegins(runId, 1, PATIENCE_MS);
+      await cluster.gates.agentBegins(runId, PATIENCE_MS);
       expect(await cluster.member('worker').terminate()).toEqual({ code: 0, signal: null });
       expect(await cluster.ask.run(runId)).toMatchObject({ status: 'QUEUED', reasonCode: 'WORKER_DRAINED' });
       cluster.gates.openAgents();

@@ -16,7 +16,12 @@ describeWithTool('redis', 'messages that nobody of ours sent, or sent so', () =>
         data: { runId: formatId('run', runId), dispatchNo },
       });
       // The same dispatches again, beside numbers that came before or never will.
-      const doubled = runIds.flatMap((runId) => [hint(runId, 1), hint(runId, 2), hint(runId, 1), hint(runId, 99)]);
+      const doubled = runIds.flatMap((runId) => [
+        hint(runId, 1),
+        hint(runId, 2),
+        hint(runId, 1),
+        hint(runId, 99),
+      ]);
       const invented = Array.from({ length: 20 }, () => hint(systemIds.next('run'), 1));
       const ancient = runIds.map((runId) => ({ ...hint(runId, 7), publishedAtMs: Date.now() - 2 * DAY_MS }));
       const nonsense: ForeignJob[] = [
@@ -25,13 +30,16 @@ describeWithTool('redis', 'messages that nobody of ours sent, or sent so', () =>
         { id: 'huge', data: { runId: 'run_x', dispatchNo: 1e300, text: 'x'.repeat(100_000) } },
         hint(runIds[0] as RunId, 1, '-forged'),
       ];
-      const shuffled = [...doubled, ...invented, ...ancient, ...nonsense].sort((a, b) => (a.id < b.id ? 1 : -1));
+      const shuffled = [...doubled, ...invented, ...ancient, ...nonsense].sort((a, b) =>
+        a.id < b.id ? 1 : -1,
+      );
       await cluster.inject(shuffled);
       await cluster.waitForRuns(runIds, 'SUCCEEDED', PATIENCE_MS);
       // Once more for runs that have ended.
       await cluster.inject(runIds.flatMap((runId) => [hint(runId, 1), hint(runId, 2)]));
       const stale = (signal: { readonly name: string; readonly detail: Readonly<Record<string, unknown>> }) =>
-        signal.name === 'worker.hints.stale' && (signal.detail['runIds'] as string[]).includes(runIds[0] as string);
+        signal.name === 'worker.hints.stale' &&
+        (signal.detail['runIds'] as string[]).includes(runIds[0] as string);
       await cluster.signals.next('worker.hints.stale', stale, PATIENCE_MS);
       await cluster.settle(PATIENCE_MS);
       await expectOnePushEach(cluster, runIds);

@@ -44,7 +44,9 @@ describeWithTool('redis', 'Redis lost while work is under way', () => {
       expect(await cluster.ask.count('headgate.run')).toBe(runIds.length);
       // The same work without faults would have ended so: every accepted run succeeds.
       const { input } = await cluster.check({ settings: SETTINGS });
-      const expected = baselineOf(input.runs.map((run) => ({ ...run, status: 'SUCCEEDED', startedAtMs: null })));
+      const expected = baselineOf(
+        input.runs.map((run) => ({ ...run, status: 'SUCCEEDED', startedAtMs: null })),
+      );
       const { report } = await cluster.check({
         settings: SETTINGS,
         baseline: expected,

@@ -72,7 +72,9 @@ describe('two of everything', () => {
       expect(ticks.rows[0]?.n).toBeGreaterThan(0);
       expect(ticks.rows[0]?.n).toBe(ticks.rows[0]?.distinct);
 
-      const { report, input } = await cluster.check({ mustHold: ['INV-ST1', 'INV-ST5', 'INV-IN4', 'INV-IN2'] });
+      const { report, input } = await cluster.check({
+        mustHold: ['INV-ST1', 'INV-ST5', 'INV-IN4', 'INV-IN2'],
+      });
       expect(report.findings).toEqual([]);
       expect(input.snapshots.length).toBeGreaterThan(3);
       expect(await cluster.ask.deadlocks()).toBe(0);

@@ -21,7 +21,7 @@ describe('drill: a delivery comes many times', () => {
       const [runId, ...others] = new Set(atOnce.map((reply) => reply.runId));
       expect(others).toEqual([]);
       if (runId == null) throw new Error('no run was named');
-      await cluster.gates.agentBegins(runId, 1, PATIENCE_MS);
+      await cluster.gates.agentBegins(runId, PATIENCE_MS);
       const later = await cluster.send(delivery);
       cluster.gates.openAgents();
       await cluster.waitForRun(runId, 'SUCCEEDED', PATIENCE_MS);
@@ -32,9 +32,9 @@ describe('drill: a delivery comes many times', () => {
       expect(replies.map((reply) => reply.httpStatus)).toEqual(replies.map(() => 202));
       expect(replies.filter((reply) => reply.outcome === 'accept')).toHaveLength(1);
       const repeated = replies.filter((reply) => reply.outcome !== 'accept');
-      expect([...new Set(repeated.map((reply) => `${reply.outcome} ${reply.reasonCode} ${reply.existing}`))]).toEqual([
-        'reject DUPLICATE_DELIVERY true',
-      ]);
+      expect([
+        ...new Set(repeated.map((reply) => `${reply.outcome} ${reply.reasonCode} ${reply.existing}`)),
+      ]).toEqual(['reject DUPLICATE_DELIVERY true']);
       expect(new Set(replies.map((reply) => reply.runId)).size).toBe(1);
       expect(new Set(replies.map((reply) => reply.receiptId)).size).toBe(COPIES + 2);
       expect(await cluster.ask.count("headgate.receipt where kind = 'decision'")).toBe(COPIES + 2);

@@ -9,8 +9,11 @@ describeWithTool('redis', 'drill 2: a queue message comes twice', () => {
     async () => {
       const cluster = await startCluster({ services: { worker: 2 } });
       const runId = await cluster.sendForRun('gated-1');
-      await cluster.gates.agentBegins(runId, 1, PATIENCE_MS);
-      const hint = { id: `${formatId('run', runId)}-1`, data: { runId: formatId('run', runId), dispatchNo: 1 } };
+      await cluster.gates.agentBegins(runId, PATIENCE_MS);
+      const hint = {
+        id: `${formatId('run', runId)}-1`,
+        data: { runId: formatId('run', runId), dispatchNo: 1 },
+      };
       const isRefused = ({ detail }: { readonly detail: Readonly<Record<string, unknown>> }) =>
         (detail['runIds'] as readonly string[]).includes(runId);
       for (let again = 0; again < 3; again += 1) {

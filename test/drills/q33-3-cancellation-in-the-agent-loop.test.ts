@@ -23,8 +23,11 @@ describe.skipIf(process.platform !== 'linux')('drill 3: a cancel while the agent
     async () => {
       const cluster = await startCluster({ services: { worker: 1 } });
       const runId = await cluster.sendForRun('gated-1');
-      await cluster.gates.agentBegins(runId, 1, PATIENCE_MS);
-      await eventually(() => agentProcesses(cluster).length > 0, { what: 'an agent', deadlineMs: PATIENCE_MS });
+      await cluster.gates.agentBegins(runId, PATIENCE_MS);
+      await eventually(() => agentProcesses(cluster).length > 0, {
+        what: 'an agent',
+        deadlineMs: PATIENCE_MS,
+      });
       const stopped = await cluster.cancel(runId);
       expect(stopped).toMatchObject({ result: 'requested', status: 'CANCEL_REQUESTED' });
       const run = await cluster.waitForRun(runId, 'CANCELLED', PATIENCE_MS);

@@ -20,6 +20,7 @@ import {
 } from '@headgate/store';
 import { createLogger, HISTORY_OPS } from '@headgate/telemetry';
 import { Pool } from 'pg';
+import { onTestFailed, TestRunner } from 'vitest';
 import { followSignals, type SignalFollower } from '../follow-signals.js';
 import { type BareRepository, bareRepository } from '../github/bare-repository.js';
 import { Deliveries } from '../github/deliveries.js';
@@ -36,7 +37,7 @@ import { Sampler } from './sampler.js';
 import { type CheckDelivery, type SignalReply, sendCheck, submitWork, type WorkCall } from './senders.js';
 import { type ClusterPostgres, type ClusterRedis, clusterPostgres, clusterRedis } from './stores.js';
 import { TestHistory } from './test-history.js';
-import { SHORT_LEASE, workloadPolicy } from './workload.js';
+import { PATIENT_LEASE, workloadPolicy } from './workload.js';
 
 export interface ClusterOptions {
   /** How many processes of each; default one each, two workers, no console. */
@@ -48,6 +49,7 @@ export interface ClusterOptions {
   readonly layout?: 'apart' | 'control' | 'one';
   readonly redis?: 'shared' | 'private' | 'none';
   readonly postgres?: 'shared' | 'private';
+  /** Default `PATIENT_LEASE`. */
   readonly lease?: LeaseTiming;
   /** Applied to every route of the workload. */
   readonly route?: Partial<RoutePolicy>;
@@ -336,7 +338,7 @@ export class Cluster {
       historyDir: this.historyDir,
       snapshots: this.#sampler?.snapshots ?? [],
     };
-    const { ttlMs, stopMarginMs } = this.options.lease ?? SHORT_LEASE;
+    const { ttlMs, stopMarginMs } = this.options.lease ?? PATIENT_LEASE;
     const settings = { ttlMs, stopMarginMs, slackMs: 10_000, ...options.settings };
     return judge(await gather(parts, options), { ...options, settings });
   }
@@ -386,6 +388,8 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   atEnd(() => pool.end());
   const cluster = new Cluster(folder, forge, postgres, redis, database, pool, options);
   atEnd(() => cluster.stop());
+  // What the processes said is worth most where a test fails without knowing why.
+  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(cluster.logs()));
   if (options.gatesOpen === true) {
     cluster.gates.openAgents();
     cluster.gates.openVerifications();

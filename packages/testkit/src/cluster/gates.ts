@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { formatId, type RunId } from '@headgate/domain';
 import { eventually } from '../services/eventually.js';
@@ -21,14 +21,19 @@ export class Gates {
     writeFileSync(join(this.folder, 'verifications'), '');
   }
 
-  /** Whether the run's agent has begun, in that attempt. */
-  hasBegun(runId: string, attempt: number): boolean {
-    return existsSync(join(this.folder, `agent-${formatId('run', runId as RunId)}-${attempt}`));
+  /** The attempts of a run whose agents have begun, in order. */
+  begun(runId: string): readonly number[] {
+    const prefix = `agent-${formatId('run', runId as RunId)}-`;
+    return readdirSync(this.folder)
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => Number(name.slice(prefix.length)))
+      .sort((a, b) => a - b);
   }
 
-  async agentBegins(runId: string, attempt = 1, deadlineMs = 20_000): Promise<void> {
-    await eventually(() => this.hasBegun(runId, attempt), {
-      what: `the agent of ${runId} begins attempt ${attempt}`,
+  /** Waits for an attempt later than `after` and gives its number: on a busy machine it need not be the first. */
+  agentBegins(runId: string, deadlineMs = 20_000, after = 0): Promise<number> {
+    return eventually(() => this.begun(runId).find((attempt) => attempt > after), {
+      what: `the agent of ${runId} begins`,
       deadlineMs,
     });
   }

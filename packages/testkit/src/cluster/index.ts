@@ -5,4 +5,4 @@ export type { JudgedCluster, JudgeOptions } from './judge.js';
 export { Member, SERVICE_NAMES, type ServiceName } from './member.js';
 export type { ClusterAttempt, ClusterRun } from './questions.js';
 export type { SignalReply } from './senders.js';
-export { CLUSTER_REPOSITORY, CLUSTER_SOURCE, SHORT_LEASE } from './workload.js';
+export { CLUSTER_REPOSITORY, CLUSTER_SOURCE, PATIENT_LEASE, SHORT_LEASE } from './workload.js';

@@ -11,12 +11,19 @@ import { anAgent, aPolicy, aRoute, aSource, someLimits } from '../builders/polic
 export const CLUSTER_SOURCE = 'example-github';
 export const CLUSTER_REPOSITORY = { id: 4242, fullName: 'acme/api', defaultBranch: 'main' } as const;
 
-/** As short as the ratios allow without losing leases on a busy machine. */
+/** Where nobody is killed: long enough that no lease is lost on a machine with too much to do. */
+export const PATIENT_LEASE: LeaseTiming = {
+  ttlMs: 15_000,
+  heartbeatMs: 3_000,
+  renewDeadlineMs: 10_000,
+  stopMarginMs: 5_000,
+};
+/** Where leases have to run out for a test to go on. */
 export const SHORT_LEASE: LeaseTiming = {
-  ttlMs: 3_000,
-  heartbeatMs: 600,
-  renewDeadlineMs: 2_000,
-  stopMarginMs: 1_000,
+  ttlMs: 5_000,
+  heartbeatMs: 1_000,
+  renewDeadlineMs: 3_300,
+  stopMarginMs: 1_700,
 };
 
 export interface WorkloadOptions {
@@ -105,7 +112,7 @@ export function workloadPolicy(options: WorkloadOptions): Policy {
         ? [route('ticking', { on: [EVERY_SECOND], when: null, repositories: [CLUSTER_REPOSITORY.fullName] })]
         : []),
     ],
-    lease: options.lease ?? SHORT_LEASE,
+    lease: options.lease ?? PATIENT_LEASE,
     ...options.policy,
   });
 }
