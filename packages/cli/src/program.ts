@@ -1,16 +1,40 @@
 /** The command line as a whole: which commands there are, how their ends become exit codes. */
 import { HeadgateProblem, HeadgateUnreachable } from '@headgate/sdk';
 import { Command, CommanderError } from 'commander';
+import { addCheckConfig } from './commands/check-config.js';
 import type { CommandContext } from './commands/command.js';
+import { addConfig } from './commands/config.js';
+import { addDemo } from './commands/demo.js';
+import { addDoctor } from './commands/doctor.js';
+import { addMigrate } from './commands/migrate.js';
+import { addReceipts } from './commands/receipts.js';
+import { addRuns } from './commands/runs.js';
 import { addSend } from './commands/send.js';
+import { addServices } from './commands/service.js';
+import { addStatus } from './commands/status.js';
 import { addTrigger } from './commands/trigger.js';
 import { addUp } from './commands/up.js';
+import { addWhy } from './commands/why.js';
 import { CommandEnd, EXIT, type ExitCode } from './exit.js';
 import type { Terminal } from './terminal/terminal.js';
 import { VERSION } from './version.js';
 
 /** Their modules are small; what an action needs is loaded when it runs: `status` must not wait for what `up` needs. */
-const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[] = [addUp, addSend, addTrigger];
+const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[] = [
+  addUp,
+  addSend,
+  addTrigger,
+  addRuns,
+  addReceipts,
+  addWhy,
+  addStatus,
+  addDoctor,
+  addCheckConfig,
+  addConfig,
+  addMigrate,
+  addDemo,
+  addServices,
+];
 
 /** Runs one command line (without node and the script). Never throws; answers the exit code. */
 export async function runCli(

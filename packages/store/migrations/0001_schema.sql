@@ -402,6 +402,8 @@ create table run_event (
   xid xid8 not null default pg_current_xact_id()
 ) partition by range (id);
 create index run_event_run on run_event (run_id, id) where run_id is not null;
+-- What concerns a task and none of its runs: few rows.
+create index run_event_task on run_event (task_id, id) where run_id is null;
 create index run_event_cursor on run_event (xid, id);
 
 create table subscriber_cursor (

@@ -75,7 +75,9 @@ function receiptTable(receipts: readonly Receipt[], terminal: Terminal, now: Dat
 
 async function show(id: string, isJson: boolean, context: CommandContext): Promise<ExitCode> {
   const receipt = await clientOf(findInstance(context)).receipts.get(id);
-  context.terminal.out(isJson ? JSON.stringify(receipt) : receiptPage(receipt, context.terminal, context.now()));
+  context.terminal.out(
+    isJson ? JSON.stringify(receipt) : receiptPage(receipt, context.terminal, context.now()),
+  );
   return EXIT.done;
 }
 
@@ -89,9 +91,15 @@ export function receiptPage(receipt: Receipt, terminal: Terminal, now: Date): st
     ['received', `${delivery.receivedAt} (${ago(delivery.receivedAt, now)})`],
     ['route', receipt.route],
     ['work', domain.workKey === null ? null : `${domain.workKey} at ${domain.inputVersion ?? 'no version'}`],
-    ['run', execution.runId === null ? null : `${execution.runId}${receipt.existing ? ' (was there before)' : ''}`],
+    [
+      'run',
+      execution.runId === null ? null : `${execution.runId}${receipt.existing ? ' (was there before)' : ''}`,
+    ],
     ['task', execution.taskId],
-    ['attempt', execution.attempt === null ? null : `${execution.attempt}, fencing token ${execution.fencingToken}`],
+    [
+      'attempt',
+      execution.attempt === null ? null : `${execution.attempt}, fencing token ${execution.fencingToken}`,
+    ],
     ['again at', receipt.retryAfter],
     ['follows', receipt.parentReceiptId],
     ...receipt.mutations.map((it): [string, string] => [

@@ -1,5 +1,5 @@
 /** `headgate runs`: list, show, cancel, retry. */
-import { PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
+import { type PublicStatus, RUN_STATUSES, type RunStatus } from '@headgate/domain';
 import type { Client, Run, RunQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -7,7 +7,7 @@ import { clientOf, findInstance } from '../instance/find.js';
 import { isOver, waitForRun } from '../instance/wait-for-run.js';
 import { oneAnswer } from '../send/say.js';
 import { runPage } from '../terminal/run-page.js';
-import { progressLine, runRemark, statusWord } from '../terminal/status.js';
+import { PUBLIC_STATUSES, progressLine, runRemark, statusWord } from '../terminal/status.js';
 import { table } from '../terminal/table.js';
 import { ago, usd } from '../terminal/words.js';
 import type { CommandContext } from './command.js';
@@ -18,11 +18,11 @@ const MAX_PAGE = 200;
 const DEFAULT_PAGE = 20;
 const DEFAULT_TIMEOUT_MS = 1_800_000;
 
-interface ListOptions extends RunQuery {
-  readonly limit: number;
+interface ListOptions
+  extends Pick<RunQuery, 'route' | 'repository' | 'workKey' | 'since' | 'limit' | 'cursor'> {
+  readonly status?: PublicStatus;
+  readonly state?: RunStatus;
   readonly task?: string;
-  readonly state?: RunQuery['status'];
-  readonly status?: never;
   readonly json?: boolean;
 }
 
@@ -50,7 +50,7 @@ export function addRuns(program: Command, context: CommandContext): void {
     .option('--cursor <cursor>', 'where the page before ended')
     .option('--json', 'one JSON document')
     .action(async (_options: unknown, command: Command) =>
-      context.exit(await list(command.optsWithGlobals(), context)),
+      context.exit(await list(command.optsWithGlobals<ListOptions>(), context)),
     );
   runs
     .command('show')
@@ -86,19 +86,19 @@ export function addRuns(program: Command, context: CommandContext): void {
 }
 
 const timeoutOption = (): Option =>
-  new Option('--timeout <duration>', 'how long --wait waits').argParser(durationMs).default(DEFAULT_TIMEOUT_MS, '30m');
+  new Option('--timeout <duration>', 'how long --wait waits')
+    .argParser(durationMs)
+    .default(DEFAULT_TIMEOUT_MS, '30m');
 
-async function list(options: Record<string, unknown>, context: CommandContext): Promise<ExitCode> {
-  const { status, state, route, repository, workKey, task, since, limit, cursor, json } = options as {
-    [name: string]: never;
-  };
+async function list(options: ListOptions, context: CommandContext): Promise<ExitCode> {
+  const { status, state, task, json, route, repository, workKey, since, limit, cursor } = options;
   const query: RunQuery = given({
     publicStatus: status,
     status: state,
+    taskId: task,
     route,
     repository,
     workKey,
-    taskId: task,
     since,
     limit,
     cursor,

@@ -8,7 +8,7 @@ export interface WaitOptions {
   readonly client: Client;
   readonly runId: string;
   readonly timeoutMs: number;
-  /** Called with the first answer and whenever the status, its reason or the attempt is another. */
+  /** Called while it waits or runs: with the first answer, and whenever status, reason or attempt are others. */
   readonly onChange: (run: RunDetail) => void;
 }
 
@@ -23,12 +23,12 @@ export async function waitForRun({ client, runId, timeoutMs, onChange }: WaitOpt
     const run = await ask(client, runId, giveUpAtMs);
     if (run !== null) {
       const state = [run.status, run.reasonCode, run.attempt, run.waiting?.reasonCode].join('/');
+      if (isOver(run)) return run;
       if (state !== seen) {
         onChange(run);
         pauseMs = FIRST_PAUSE_MS;
       }
       seen = state;
-      if (isOver(run)) return run;
     }
     if (performance.now() >= giveUpAtMs) {
       throw new CommandEnd(

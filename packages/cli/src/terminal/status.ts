@@ -13,6 +13,8 @@ const SHAPES: Readonly<Record<PublicStatus, string>> = {
   skipped: '–',
 };
 
+export const PUBLIC_STATUSES = Object.keys(SHAPES) as readonly PublicStatus[];
+
 export function statusWord(status: PublicStatus, colors: Colors): string {
   const text = `${SHAPES[status]} ${status}`;
   switch (status) {
@@ -40,5 +42,7 @@ export function runRemark(run: Run): string {
 export function progressLine(run: Run, now: Date, colors: Colors): string {
   const remark = run.waiting === null ? '' : `  ${run.waiting.reasonCode}: ${run.waiting.message}`;
   const attempt = run.attempt > 0 ? `, attempt ${run.attempt}` : '';
-  return `${colors.dim(timeOfDay(now))}  ${statusWord(run.publicStatus, colors)}  ${run.status.toLowerCase().replaceAll('_', ' ')}${attempt}${remark}`;
+  const state = run.status.toLowerCase().replaceAll('_', ' ');
+  const shown = state === run.publicStatus ? '' : `  ${state}`;
+  return `${colors.dim(timeOfDay(now))}  ${statusWord(run.publicStatus, colors)}${shown}${attempt}${remark}`;
 }

@@ -25,7 +25,7 @@ export function summary(facts: SummaryFacts, terminal: Terminal): string {
   const { colors } = terminal;
   const { database, redis, policy } = facts;
   const lines: (readonly [string, string])[] = [
-    ['console', 'the address above; the token is in it, and in ' + shortPath(`${facts.dataDir}/admin-token`)],
+    ['console', `the address above; the token is in it, and in ${shortPath(`${facts.dataDir}/admin-token`)}`],
     [
       'routes',
       `${policy.routes.map(({ id }) => id).join(', ')} (${shortPath(facts.configPath)}, version ${facts.policyVersion}; changes are taken at once)`,

@@ -15,6 +15,7 @@ import { createContext, healthRouter, type Service, type ServiceContext } from '
 import { type Logger, selfTestInstrumentation, shutdownTelemetry } from '@headgate/telemetry';
 import { exampleRepositoryPath } from '../example.js';
 import { EXIT, type ExitCode } from '../exit.js';
+import { removeConnections, writeConnections } from '../instance/connections.js';
 import { readAdminToken, removeInstance, writeInstance } from '../instance/files.js';
 import { settingsOf } from '../instance/find.js';
 import { loadService, SERVICE_NAMES } from '../services.js';
@@ -132,6 +133,14 @@ async function start(
     version: VERSION,
   });
   life.onEnd('instance file', 1_000, async () => removeInstance(settings.dataDir, process.pid));
+  writeConnections(settings.dataDir, {
+    pid: process.pid,
+    serviceUrl: database.urls.serviceUrl,
+    apiUrl: database.urls.apiUrl,
+    redisUrl: redis.unavailable === undefined ? redis.url : null,
+    redisIsPrivate: redis.unavailable === undefined && redis.isPrivate,
+  });
+  life.onEnd('connections file', 1_000, async () => removeConnections(settings.dataDir));
   const watcher = followFile({
     context,
     env,
@@ -172,7 +181,7 @@ async function makeServices(context: ServiceContext): Promise<readonly Service[]
   const services: Service[] = [];
   for (const name of SERVICE_NAMES) {
     const make = await loadService(name);
-    if (make !== null) services.push(await make(context));
+    services.push(await make(context));
   }
   return services;
 }
