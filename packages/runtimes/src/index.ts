@@ -16,6 +16,7 @@ export * from './resolve-command.js';
 export * from './runtime.js';
 export * from './sandbox/bubblewrap/bubblewrap.js';
 export * from './sandbox/choose.js';
+export * from './sandbox/container.js';
 export * from './sandbox/end-sandbox.js';
 export * from './sandbox/limits.js';
 export * from './sandbox/pid-namespace.js';

@@ -1,6 +1,6 @@
 // A worker in a process of its own, to be killed by a test or run as another user. Argument: JSON of
 // {provider, controlGroups, spec}. Prints a line when the sandbox has started, and one when it has ended.
-import { Bubblewrap, PidNamespace, ProcessGroup } from '@headgate/runtimes';
+import { Bubblewrap, Container, PidNamespace, ProcessGroup } from '@headgate/runtimes';
 
 const { provider: name, controlGroups, spec } = JSON.parse(process.argv[2]);
 const provider =
@@ -8,7 +8,9 @@ const provider =
     ? new Bubblewrap({ controlGroups })
     : name === 'pid-namespace'
       ? new PidNamespace()
-      : new ProcessGroup();
+      : name === 'container'
+        ? new Container(JSON.parse(process.env.HEADGATE_TEST_CONTAINER))
+        : new ProcessGroup();
 const probe = await provider.probe();
 if (probe.kind !== 'available') {
   console.log(JSON.stringify({ kind: 'unavailable', probe }));

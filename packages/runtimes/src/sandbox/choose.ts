@@ -1,4 +1,5 @@
 import { Bubblewrap } from './bubblewrap/bubblewrap.js';
+import { Container } from './container.js';
 import type { LimitName } from './limits.js';
 import { PidNamespace } from './pid-namespace.js';
 import type { Probe, SandboxProvider } from './port.js';
@@ -16,7 +17,12 @@ export interface ChosenSandbox {
 
 /** The strongest provider that works here, found by trying. A fall-back knows what would mend that it is one. */
 export async function chooseSandbox(
-  candidates: readonly SandboxProvider[] = [new Bubblewrap(), new PidNamespace(), new ProcessGroup()],
+  candidates: readonly SandboxProvider[] = [
+    new Bubblewrap(),
+    new Container(),
+    new PidNamespace(),
+    new ProcessGroup(),
+  ],
 ): Promise<ChosenSandbox> {
   const probes: { name: string; probe: Probe }[] = [];
   let remedy: string | null = null;
