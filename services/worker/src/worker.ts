@@ -150,6 +150,7 @@ class WorkerService implements Service {
       refreshPolicy: () => this.#adapt(),
       self,
       freeSlots,
+      ttlMs: () => this.#keeper.timing.ttlMs,
       onClaimed: (orders, askedAtMs, workerId) => this.#begin(orders, askedAtMs, workerId),
       onNotReady: () => this.#keeper.beatNow(),
     });
@@ -196,8 +197,10 @@ class WorkerService implements Service {
     void this.#sweep();
   }
 
+  /** Also resolves when it was stopped before it could be ready: whoever waits must not wait for ever. */
   ready(): Promise<void> {
-    if (this.#registration.current !== null) return Promise.resolve();
+    const isOver = this.#state === 'drained' || this.#state === 'stopped';
+    if (isOver || this.#registration.current !== null) return Promise.resolve();
     return new Promise((resolve) => this.#onReady.push(resolve));
   }
 
@@ -303,6 +306,7 @@ class WorkerService implements Service {
     await this.#handBack();
     await within(2_000, this.#registration.setState('STOPPED'));
     this.#state = 'drained';
+    for (const resolve of this.#onReady.splice(0)) resolve();
     testSignal('worker.drained', { left: this.#active.size });
   }
 

@@ -1,16 +1,7 @@
 import { formatId, type RunSpec } from '@headgate/domain';
-import { chooseSandbox, PidNamespace, ProcessGroup } from '@headgate/runtimes';
-import { publications, runs } from '@headgate/store';
-import {
-  anAgent,
-  aPolicy,
-  aRoute,
-  aSource,
-  dispatchRun,
-  eventually,
-  type SeededRun,
-  someLimits,
-} from '@headgate/testkit';
+import { publications, queueItems, runs } from '@headgate/store';
+import { armFailPoint } from '@headgate/telemetry';
+import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, someLimits } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { DEFECT, eventsOf, exampleAgent, rowsOf, type Workshop, workshop } from './workshop.js';
 
@@ -46,49 +37,49 @@ describe('how attempts end', () => {
     expect(await shop.repository.pushes()).toEqual([]);
   });
 
-  it.each<[string, Partial<RunSpec>, Record<string, string>, string]>([
-    ['the agent exits with an error', {}, { HEADGATE_EXAMPLE_MODE: 'fail' }, 'AGENT_FAILED'],
-    [
-      'Q8: the agent says nothing for too long',
-      { limits: someLimits({ silenceMs: 600 }) },
-      { HEADGATE_EXAMPLE_MODE: 'hang' },
-      'SILENCE_TIMEOUT',
-    ],
-    [
-      'Q8: the agent runs too long',
-      { limits: someLimits({ wallClockMs: 900 }) },
-      { HEADGATE_EXAMPLE_SLEEP_MS: '60000' },
-      'WALL_CLOCK_EXCEEDED',
-    ],
-    [
-      'the agent prints too much',
-      { limits: someLimits({ outputBytes: 20_000 }) },
-      { HEADGATE_EXAMPLE_MODE: 'noisy' },
-      'OUTPUT_LIMIT',
-    ],
-    ['a set-up command fails', { setup: ['exit 3'] }, {}, 'SETUP_FAILED'],
-    ['the verification fails', { verify: ['true', 'exit 4'] }, {}, 'VERIFIER_FAILED'],
-    [
-      'Q8: the verification takes too long',
-      { verify: ['sleep 60'], limits: someLimits({ verifyMs: 700 }) },
-      {},
-      'VERIFIER_FAILED',
-    ],
-    ['the result touches a protected path', { protectedPaths: ['src/**'] }, {}, 'PROTECTED_PATH'],
-    ['the result leaves its paths', { paths: ['docs/**'] }, {}, 'OUT_OF_SCOPE'],
-    ['the diff is too large', { limits: someLimits({ diffLines: 1 }) }, {}, 'OUTPUT_LIMIT'],
-  ])('Q17: %s', async (_what, spec, env, reasonCode) => {
-    const shop = await workshop({ env });
-    await shop.worker();
-    const run = await shop.offer({ ...spec, retry: ONCE });
-    await shop.reaches(run.runId, 'FAILED');
-    const [attempt] = await attemptsOf(shop, run);
-    expect(attempt).toMatchObject({ number: 1, status: 'failed', reasonCode });
-    expect(await artifactsOf(shop, run)).toContain(spec.setup === undefined ? 'agent.log' : 'setup.log');
+  it('Q6, Q8, Q17: each way an attempt can fail has its reason code, keeps its log, and pushes nothing', async () => {
+    const shop = await workshop();
+    await shop.worker({ slots: 4 });
+    const agentWith = (env: Record<string, string>) => ({ agent: exampleAgent(env) });
+    const cases: readonly [Partial<RunSpec>, string, string][] = [
+      [agentWith({ HEADGATE_EXAMPLE_MODE: 'fail' }), 'AGENT_FAILED', 'agent.log'],
+      [
+        { ...agentWith({ HEADGATE_EXAMPLE_MODE: 'hang' }), limits: someLimits({ silenceMs: 1_500 }) },
+        'SILENCE_TIMEOUT',
+        'agent.log',
+      ],
+      [
+        { ...agentWith({ HEADGATE_EXAMPLE_SLEEP_MS: '60000' }), limits: someLimits({ wallClockMs: 1_500 }) },
+        'WALL_CLOCK_EXCEEDED',
+        'agent.log',
+      ],
+      [
+        { ...agentWith({ HEADGATE_EXAMPLE_MODE: 'noisy' }), limits: someLimits({ outputBytes: 20_000 }) },
+        'OUTPUT_LIMIT',
+        'agent.log',
+      ],
+      [{ agent: { ...exampleAgent(), command: ['no-such-program'] } }, 'SANDBOX_FAILED', ''],
+      [{ setup: ['true', 'exit 3'] }, 'SETUP_FAILED', 'setup-2.log'],
+      [{ verify: ['true', 'exit 4'] }, 'VERIFIER_FAILED', 'verify-2.log'],
+      [{ verify: ['sleep 60'], limits: someLimits({ verifyMs: 1_500 }) }, 'VERIFIER_FAILED', 'verify.log'],
+      [{ protectedPaths: ['src/**'] }, 'PROTECTED_PATH', 'agent.log'],
+      [{ paths: ['docs/**'] }, 'OUT_OF_SCOPE', 'agent.log'],
+      [{ limits: someLimits({ diffLines: 1 }) }, 'OUTPUT_LIMIT', 'agent.log'],
+    ];
+    const offered: (readonly [SeededRun, string, string])[] = [];
+    for (const [spec, reasonCode, artifact] of cases) {
+      offered.push([await shop.offer({ ...spec, retry: ONCE }), reasonCode, artifact]);
+    }
+    for (const [run, reasonCode, artifact] of offered) {
+      await shop.reaches(run.runId, 'FAILED', 60_000);
+      const [attempt] = await attemptsOf(shop, run);
+      expect(attempt).toMatchObject({ number: 1, status: 'failed', reasonCode });
+      if (artifact !== '') expect(await artifactsOf(shop, run)).toContain(artifact);
+    }
     expect(await shop.repository.pushes()).toEqual([]);
-    const [seal] = await rowsOf<{ count: number }>(shop, 'select count(*)::int from headgate.seal');
-    expect(seal?.count).toBe(0);
-  });
+    const [seals] = await rowsOf<{ count: number }>(shop, 'select count(*)::int from headgate.seal');
+    expect(seals?.count).toBe(0);
+  }, 120_000);
 
   it('a commit that the remote no longer has ends NO_WORK, and costs no agent', async () => {
     const shop = await workshop();
@@ -122,7 +113,7 @@ describe('how attempts end', () => {
 
   it('NO_ISOLATION: a user’s own agent waits for a worker that isolates, and is never started', async () => {
     const shop = await workshop();
-    await shop.worker({ sandbox: await chooseSandbox([new PidNamespace(), new ProcessGroup()]) });
+    await shop.worker();
     const run = await shop.offer({ agent: { ...exampleAgent(), trustedExample: false } });
     await shop.reaches(run.runId, 'WAITING_CAPACITY');
     expect(await shop.status(run.runId)).toMatchObject({ reasonCode: 'NO_ISOLATION' });
@@ -153,26 +144,27 @@ describe('what is published', () => {
 
   it('a sealed proposal whose worker died before it was handed in waits for a person all the same', async () => {
     const shop = await workshop({ policy: proposing });
+    const failing = armFailPoint('worker.sealed', 'throw@1');
+    atEnd(() => failing.disarm());
     await shop.worker();
-    const run = await shop.offer({ mode: 'propose' });
-    await shop.reaches(run.runId, 'WAITING_APPROVAL');
-    expect(await shop.db.service.use((c) => publications.isApproved(c, run.runId))).toBe(false);
-    await release(shop, run);
-    await eventually(() => shop.db.service.use((c) => publications.isApproved(c, run.runId)), {
-      what: 'it is released',
+    const run = await shop.offer({ mode: 'propose', retry: { ...ONCE, maxInfrastructure: 2 } });
+    await shop.reaches(run.runId, 'QUEUED');
+    await eventually(async () => (await attemptsOf(shop, run))[0]?.status === 'failed' || null, {
+      what: 'the first attempt has failed after it was sealed',
     });
+    await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10));
+    await dispatchRun(shop.db, run);
+    await shop.reaches(run.runId, 'WAITING_APPROVAL');
+    expect(await shop.repository.pushes()).toEqual([]);
+    expect(await shop.db.service.use((c) => publications.isApproved(c, run.runId))).toBe(false);
   });
 
-  it('Q7: a route that was made to propose while the agent worked pushes nothing', async () => {
-    const shop = await workshop();
+  it('Q7: a route that has become stricter since admission pushes nothing', async () => {
+    const shop = await workshop({ policy: proposing });
     await shop.worker();
-    const run = await shop.offer({ mode: 'act' }, {});
-    await shop.reaches(run.runId, 'SUCCEEDED');
-    const strict = await workshop({ policy: proposing });
-    await strict.worker();
-    const other = await strict.offer({ mode: 'act' });
-    await strict.reaches(other.runId, 'WAITING_APPROVAL');
-    expect(await strict.repository.pushes()).toEqual([]);
+    const run = await shop.offer({ mode: 'act' });
+    await shop.reaches(run.runId, 'WAITING_APPROVAL');
+    expect(await shop.repository.pushes()).toEqual([]);
   });
 
   it('mode observe: nothing is published, and the attempt says so', async () => {

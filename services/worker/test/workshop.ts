@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { readSettings } from '@headgate/config';
 import type { LeaseTiming, Policy, RunId, RunSpec, RunStatus } from '@headgate/domain';
+import { identify, isAlive } from '@headgate/runtimes';
 import { createContext, type Service, type ServiceContext } from '@headgate/service';
 import { createLogger } from '@headgate/telemetry';
 import {
@@ -189,3 +190,10 @@ export const eventsOf = async (shop: Workshop, runId: RunId): Promise<readonly s
   ).map((row) => row.type);
 
 export const artifactFile = (shop: Workshop, path: string): string => join(shop.dataDir, 'artifacts', path);
+
+/** Those of the processes that still run; one that nobody has collected yet does not. */
+export const stillRunning = (pids: unknown): readonly number[] =>
+  (pids as number[]).filter((pid) => {
+    const found = identify(pid);
+    return found !== null && isAlive(found);
+  });

@@ -41,6 +41,8 @@ export interface ClaimDeskParts extends JudgeParts {
   /** Null: not registered, or taking nothing more. */
   readonly self: () => Registered | null;
   readonly freeSlots: () => number;
+  /** Of the leases it takes: what the keeper renews by. */
+  readonly ttlMs: () => number;
   /** Takes the lease at once, before anything else happens on this thread. */
   readonly onClaimed: (runs: readonly ClaimedOrder[], askedAtMs: number, workerId: WorkerId) => void;
   /** The database says that this worker is not READY. */
@@ -174,10 +176,10 @@ export class ClaimDesk {
   }
 
   async #claimOnce(judged: readonly Judged[]): Promise<readonly RunId[] | 'policy-changed'> {
-    const { pool, self, policy, freeSlots, ids, timing, clock } = this.#parts;
+    const { pool, self, policy, freeSlots, ttlMs, ids, timing, clock } = this.#parts;
     const me = self();
     if (me === null) return [];
-    const { version, policy: content } = policy();
+    const { version } = policy();
     const written = await this.#write(judged, `worker:${me.workerId}`);
     const fresh = judged.filter(({ run, verdict }) => verdict?.kind === 'fresh' && written.has(run.runId));
     const limit = freeSlots();
@@ -192,7 +194,7 @@ export class ClaimDesk {
     const result = await claim(pool, {
       workerId: me.workerId,
       queueIds: me.queueIds,
-      ttlMs: content.lease.ttlMs,
+      ttlMs: ttlMs(),
       policyVersion: version,
       hinted,
       limit,

@@ -14,7 +14,15 @@ import {
   type Workspace,
   writeAgentInput,
 } from '@headgate/runtimes';
-import { failPoint, HISTORY_OPS, record, redactText, testSignal } from '@headgate/telemetry';
+import {
+  failPoint,
+  HEADGATE_ATTR,
+  HISTORY_OPS,
+  record,
+  redactText,
+  span,
+  testSignal,
+} from '@headgate/telemetry';
 import { type Ending, type Evidence, ended, failed, go, type Step } from './ending.js';
 import { type Job, stopAfterAgent, stopOf } from './job.js';
 import { confirmStopped } from './stop-confirmation.js';
@@ -42,7 +50,7 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
   if (stop !== null) return ended(stop);
   parts.stages.enter(job.lease, 'RUNNING', job.actor);
   startsWork(job, 'agent');
-  const result = await underLease(job, (hooks) =>
+  const result = await underLease(job, workspace, 'agent', (hooks) =>
     parts.runtime.run({
       argv: command.argv,
       cwd: workspace.folders.workspace,
@@ -69,7 +77,13 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
     return ended(agentFailed(reasonCode ?? 'SANDBOX_FAILED', result));
   }
   const said = await readAgentResult(workspace.folders);
-  const evidence = { ...evidenceOf(result), ...(said.kind === 'unreadable' ? { result: said.detail } : {}) };
+  const { provider, warning } = parts.sandbox;
+  const sandbox = { name: provider.name, isolation: provider.isolation, warning };
+  const evidence = {
+    ...evidenceOf(result),
+    sandbox,
+    ...(said.kind === 'unreadable' ? { result: said.detail } : {}),
+  };
   return go({
     summary: said.kind === 'result' ? said.summary : null,
     wallMs: usedMs + result.wallMs,
@@ -101,7 +115,7 @@ export async function runCommandsOf(
   const stop = await stopOf(job);
   if (stop !== null) return ended(stop);
   startsWork(job, stage);
-  const result = await underLease(job, (hooks) =>
+  const result = await underLease(job, workspace, stage, (hooks) =>
     run({
       commands,
       runtime: job.parts.runtime,
@@ -141,8 +155,15 @@ type Hooks = Pick<RuntimeInput, 'signal' | 'graceMs' | 'onStarted'>;
  * Runs something in a sandbox that ends with the lease: the keeper's thread knows it from its start, and the signal
  * stops it. Null: it could not be seen to stop.
  */
-async function underLease<T>(job: Job, run: (hooks: Hooks) => Promise<T>): Promise<T | null> {
+async function underLease<T>(
+  job: Job,
+  { marker }: Workspace,
+  what: string,
+  start: (hooks: Hooks) => Promise<T>,
+): Promise<T | null> {
   const { keeper, timing } = job.parts;
+  const run = (hooks: Hooks): Promise<T> =>
+    span(`sandbox ${what}`, { [HEADGATE_ATTR.sandboxId]: marker }, () => start(hooks));
   let atStart: Promise<unknown> = Promise.resolve(null);
   const running = run({
     signal: job.lease.stopSignal,

@@ -116,6 +116,7 @@ function jobOf(parts: ExecuteParts, { run, headSha }: ClaimedOrder, lease: HeldL
       runId: formatId('run', run.runId),
       attempt: run.attemptNo,
       leaseId: formatId('lease', run.leaseId),
+      workerId: formatId('wkr', parts.workerId),
       traceId: traceIdOf(run.traceparent),
     }),
     parts,

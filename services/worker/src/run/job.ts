@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import type { Clock, Ids } from '@headgate/domain';
 import { type AttemptFolders, attemptFolders, type ChosenSandbox, type Runtime } from '@headgate/runtimes';
 import type { DataPaths } from '@headgate/service';
-import { type ActivePolicy, type ClaimedRun, isConnectionFault, type Pool } from '@headgate/store';
+import {
+  type ActivePolicy,
+  type ClaimedRun,
+  CommitUnknownError,
+  isConnectionFault,
+  isTransient,
+  type Pool,
+} from '@headgate/store';
 import type { Logger } from '@headgate/telemetry';
 import type { HeldLease } from '../keeper/held-lease.js';
 import type { LeaseKeeper } from '../keeper/keeper.js';
@@ -70,13 +77,20 @@ export async function stopAfterAgent(job: Job): Promise<Ending | null> {
   return stopOf(job);
 }
 
-/** Writes while Postgres is away: again and again for as long as the lease is trusted. Throws the last fault then. */
+/** Whether the same write, or its read-back, may succeed a moment later. */
+const mayPass = (fault: unknown): boolean =>
+  fault instanceof CommitUnknownError || isConnectionFault(fault) || isTransient(fault);
+
+/**
+ * Writes while Postgres is away: again and again for as long as the lease is trusted; then the last fault is thrown.
+ * For writes that may be repeated: each finds its own rows if an unanswered COMMIT took effect.
+ */
 export async function whileTrusted<T>(job: Job, write: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await write();
     } catch (fault) {
-      if (!isConnectionFault(fault) || job.lease.isGone) throw fault;
+      if (!mayPass(fault) || job.lease.isGone) throw fault;
       await pause(job.parts.timing.retryMs);
     }
   }
