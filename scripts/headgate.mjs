@@ -10,5 +10,5 @@ if (!existsSync(CLI_ENTRY)) {
   process.exit(2);
 }
 process.argv[1] = CLI_ENTRY;
-for (const url of preloads()) await import(url);
+for (const url of preloads(process.argv[2])) await import(url);
 await import(pathToFileURL(CLI_ENTRY).href);

@@ -425,6 +425,7 @@ function deferredRow(
     signal,
     work: submission.work ?? null,
     directive,
+    again: prepared.submission.again ?? null,
     tenant: tenant.id,
     headStartSeconds: submission.headStartSeconds ?? null,
     beside: submission.beside ?? null,

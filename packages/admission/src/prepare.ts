@@ -8,6 +8,7 @@ import {
   type Candidate,
   type Ids,
   type Policy,
+  quoted,
   type RoutePolicy,
   routeName,
   routeSignal,
@@ -18,7 +19,7 @@ import {
 } from '@headgate/domain';
 import { identify } from '@headgate/sources';
 import { repositoryOf, type SignalRepository } from './repository.js';
-import type { Submission } from './submission.js';
+import type { Again, Submission } from './submission.js';
 
 export interface Prepared {
   readonly submission: Submission;
@@ -71,12 +72,28 @@ function routeOf(
 ): { readonly route: RoutePolicy | null; readonly verdict: Verdict | null } {
   const { signal, tenant } = submission;
   const verdict = submission.verdict ?? null;
+  if (verdict === null && submission.again != null) return routeAgain(submission, submission.again, policy);
   if (verdict === null) {
     const routing = routeSignal(signal, policy, evaluate);
     if (routing.kind === 'route') return { route: adjusted(routing.route, submission), verdict: null };
     return { route: namedRoute(signal, tenant, policy), verdict: routing.verdict };
   }
   return { route: namedRoute(signal, tenant, policy), verdict };
+}
+
+/** Of its own tenant only: a route that was given to another must not carry this tenant's work over. */
+function routeAgain(
+  submission: Submission,
+  again: Again,
+  policy: Policy,
+): { readonly route: RoutePolicy | null; readonly verdict: Verdict | null } {
+  const found = policy.routes.find((one) => one.id === again.route && one.tenant === submission.tenant);
+  if (found !== undefined) return { route: adjusted(found, submission), verdict: null };
+  const detail = `Route ${quoted(again.route)} is no longer in the configuration.`;
+  return {
+    route: null,
+    verdict: { outcome: 'reject', reasonCode: 'NO_ROUTE', detail, retryAfter: null, rule: 'route' },
+  };
 }
 
 function namedRoute(signal: Signal, tenant: string, policy: Policy): RoutePolicy | null {
@@ -97,11 +114,15 @@ interface WorkPlan {
 }
 
 function planOf(submission: Submission, route: RoutePolicy, repository: SignalRepository | null): WorkPlan {
-  const concurrency = concurrencyOf(route, submission.signal, repository);
+  const kept = keptConcurrency(submission, route);
+  const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
   if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
   return { ...workOf(submission.signal, route), concurrency: concurrency.key };
 }
+
+const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
+  again?.concurrencyKey == null ? null : { key: again.concurrencyKey, limit: route.concurrency?.limit ?? 1 };
 
 /**
  * Which work a signal asks of a route. What a person names wins over the route's templates, and those over what the

@@ -13,6 +13,7 @@ export function promotionOf(row: DeferredRow, active: ActivePolicy): Submission 
     payload: null,
     work: kept.work,
     directive: kept.directive,
+    again: kept.again,
     headStartSeconds: kept.headStartSeconds,
     beside: kept.beside,
     promotes: {

@@ -36,6 +36,7 @@ export function latchedSubmission(
     directive: { kind: 'none' },
     headStartSeconds: null,
     beside: null,
+    again: null,
     workKey: latch.workKey,
   };
 }

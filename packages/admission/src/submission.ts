@@ -25,6 +25,7 @@ export interface Submission {
   readonly headStartSeconds?: number | null;
   /** Instead of the route's `onNewVersion`: a schedule's overlap rule. */
   readonly beside?: Beside | null;
+  readonly again?: Again | null;
   /** Set when a deferred signal or a latch is promoted. */
   readonly promotes?: Promotion | null;
   /** The schedule's last watermark, on a no-work receipt. */
@@ -45,6 +46,15 @@ export interface Promotion {
   readonly latch: { readonly taskId: TaskId; readonly tenant: string; readonly workKey: string } | null;
 }
 
+/**
+ * A person runs known work again: the route by its name, whatever its `on`, `when` and scope say of this signal, which
+ * stands for another; and the key that the first run was counted under, since its event is not here to derive it from.
+ */
+export interface Again {
+  readonly route: string;
+  readonly concurrencyKey: string | null;
+}
+
 /** What of a submission is kept while it is deferred; the payload stays with its first receipt. */
 export interface DeferredSubmission {
   readonly signal: Signal;
@@ -55,6 +65,7 @@ export interface DeferredSubmission {
   readonly beside: Beside | null;
   /** The work key it was deferred under; null where none was known. */
   readonly workKey: string | null;
+  readonly again: Again | null;
 }
 
 /** Reads a deferred submission back from jsonb: instants become dates again. */
@@ -65,6 +76,7 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
   const { signal } = kept;
   return {
     ...kept,
+    again: kept.again ?? null,
     signal: {
       ...(signal as unknown as Signal),
       emittedAt: dateOrNull(signal.emittedAt),

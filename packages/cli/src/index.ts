@@ -1,1 +1,2 @@
-export {};
+export { EXIT, type ExitCode } from './exit.js';
+export { runCli } from './program.js';

@@ -1,6 +1,7 @@
 /** From the counted rows to the domain's `select`: which ready items may start now. Pure. */
 import {
   type Fairness,
+  type HeldSlots,
   heldDraft,
   hold,
   NOTHING_HELD,
@@ -22,16 +23,21 @@ const WINDOW = 2;
 const RISKS: readonly Risk[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
 
 export function choose(snapshot: DispatchSnapshot, active: ActivePolicy): Selection {
-  const held = heldDraft(NOTHING_HELD);
-  for (const row of snapshot.held) for (let n = 0; n < row.held; n += 1) hold(held, slotOf(row));
   return select({
     candidates: snapshot.heads.map(candidateOf),
-    held,
+    held: heldOf(snapshot.held),
     limits: limitsOf(active.policy, active.tenantIds),
     capacity: capacityOf(snapshot.workers, snapshot.held),
     fairness: fairnessOf(active),
     now: snapshot.now.getTime(),
   });
+}
+
+/** The counted slots behind the rows. */
+export function heldOf(rows: readonly HeldRow[]): HeldSlots {
+  const held = heldDraft(NOTHING_HELD);
+  for (const row of rows) for (let n = 0; n < row.held; n += 1) hold(held, slotOf(row));
+  return held;
 }
 
 const hex = (key: Buffer | null): string | null => key?.toString('hex') ?? null;
@@ -48,7 +54,8 @@ const slotOf = (row: HeldRow): SlotDimensions => ({
   taskKey: row.exclusiveTaskId,
 });
 
-const candidateOf = (item: ReadyItem): QueueCandidate => ({
+/** A ready item as selection and *why* judge it. */
+export const candidateOf = (item: ReadyItem): QueueCandidate => ({
   runId: item.runId,
   tenant: item.tenantId,
   queue: item.queueId,

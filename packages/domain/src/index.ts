@@ -1,6 +1,7 @@
 export * from './admission/index.js';
 export * from './capability.js';
 export * from './clock.js';
+export * from './explain/index.js';
 export * from './finish.js';
 export * from './github-events.js';
 export * from './glob.js';

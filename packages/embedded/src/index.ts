@@ -15,3 +15,4 @@ export type { AptOptions, AptOutcome } from './redis/apt.js';
 export { fetchedRedis, fetchRedisByApt } from './redis/apt.js';
 export { type RedisBinary, redisOnPath } from './redis/binary.js';
 export * from './redis/server.js';
+export { emptyPrivateRedis } from './redis/wire.js';

@@ -67,6 +67,9 @@ const FILES: Readonly<Record<string, string>> = {
   ].join('\n'),
 };
 
+/** The file with the defect that the agent repairs, as it stands at the start. */
+export const EXAMPLE_DEFECT = { file: 'src/price.js', text: FILES['src/price.js'] ?? '' } as const;
+
 const IDENTITY = 'Example <example@users.noreply.invalid> 1767225600 +0000';
 
 export interface ExampleRepository {

@@ -1,1 +1,5 @@
-export {};
+export * from './client.js';
+export type { Listing } from './pages.js';
+export { HeadgateProblem, HeadgateUnreachable } from './problem.js';
+export type { Fetch } from './transport.js';
+export * from './types/index.js';

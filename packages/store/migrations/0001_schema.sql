@@ -123,6 +123,16 @@ create table api_token (
   revoked_at timestamptz
 );
 
+-- A browser's sign-in: worth what its token is worth, and ends with it. Only a hash of the cookie is kept.
+create table session (
+  id uuid primary key default gen_random_uuid(),
+  token_id uuid not null references api_token (id) on delete cascade,
+  secret_hash bytea not null unique,
+  created_at timestamptz not null default clock_timestamp(),
+  expires_at timestamptz not null
+);
+create index session_expiry on session (expires_at);
+
 -- intake ---------------------------------------------------------------------------------------------------------
 
 -- The dedupe memory. Its own small table: a partitioned one cannot hold the key.
@@ -392,6 +402,8 @@ create table run_event (
   xid xid8 not null default pg_current_xact_id()
 ) partition by range (id);
 create index run_event_run on run_event (run_id, id) where run_id is not null;
+-- What concerns a task and none of its runs: few rows.
+create index run_event_task on run_event (task_id, id) where run_id is null;
 create index run_event_cursor on run_event (xid, id);
 
 create table subscriber_cursor (
@@ -714,7 +726,7 @@ declare
     'task_version', 'task_signal', 'run', 'run_event', 'queue_item', 'lease', 'attempt', 'seal', 'seal_chunk',
     'operation', 'artifact', 'dead_letter', 'usage', 'tenant_day', 'schedule', 'schedule_tick'];
   shared_tables constant text[] := array[
-    'incarnation', 'policy_version', 'policy_head', 'worker', 'subscriber_cursor', 'api_token', 'tenant'];
+    'incarnation', 'policy_version', 'policy_head', 'worker', 'subscriber_cursor', 'api_token', 'session', 'tenant'];
 begin
   foreach t in array tenant_tables || shared_tables loop
     execute format('alter table headgate.%I enable row level security', t);
@@ -760,9 +772,43 @@ as $$
      and (t.expires_at is null or t.expires_at > clock_timestamp())
   returning t.id, t.tenant_id, t.name, t.role
 $$;
+-- Signs a browser in with a token; no row: the token is not valid. Sessions that ran out go on the way.
+create function open_session(hash bytea, secret_hash bytea, ttl_ms bigint)
+  returns table (id uuid, tenant_id integer, name text, role text)
+  language sql volatile security definer set search_path = headgate, pg_catalog
+as $$
+  with gone as (
+    delete from headgate.session s where s.expires_at <= clock_timestamp()
+  ), holder as (
+    update headgate.api_token t
+       set last_used_at = clock_timestamp()
+     where t.token_hash = hash and t.revoked_at is null
+       and (t.expires_at is null or t.expires_at > clock_timestamp())
+    returning t.id, t.tenant_id, t.name, t.role, t.expires_at
+  ), opened as (
+    insert into headgate.session (token_id, secret_hash, expires_at)
+    select h.id, open_session.secret_hash,
+           least(h.expires_at, clock_timestamp() + ttl_ms * interval '1 millisecond')
+      from holder h
+  )
+  select h.id, h.tenant_id, h.name, h.role from holder h
+$$;
+create function session_holder(hash bytea) returns table (id uuid, tenant_id integer, name text, role text)
+  language sql stable security definer set search_path = headgate, pg_catalog
+as $$
+  select t.id, t.tenant_id, t.name, t.role
+    from headgate.session s join headgate.api_token t on t.id = s.token_id
+   where s.secret_hash = hash and s.expires_at > clock_timestamp() and t.revoked_at is null
+     and (t.expires_at is null or t.expires_at > clock_timestamp())
+$$;
+create function close_session(hash bytea) returns void
+  language sql volatile security definer set search_path = headgate, pg_catalog
+as $$ delete from headgate.session s where s.secret_hash = hash $$;
 -- Every tenant's id, for a token that is not bound to one.
 create function tenant_ids() returns integer[]
   language sql stable security definer set search_path = headgate, pg_catalog
 as $$ select coalesce(array_agg(id order by id), '{}') from headgate.tenant $$;
-revoke execute on function authenticate(bytea), tenant_ids() from public;
-grant execute on function authenticate(bytea), tenant_ids() to headgate_service, headgate_api;
+revoke execute on function authenticate(bytea), open_session(bytea, bytea, bigint), session_holder(bytea),
+  close_session(bytea), tenant_ids() from public;
+grant execute on function authenticate(bytea), open_session(bytea, bytea, bigint), session_holder(bytea),
+  close_session(bytea), tenant_ids() to headgate_service, headgate_api;

@@ -1,1 +1,1 @@
-export {};
+export { type ConsoleOptions, createConsole } from './console.js';

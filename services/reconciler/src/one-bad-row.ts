@@ -1,8 +1,8 @@
 /**
- * One bad row never stops a job (SQL rule 9): on a data fault the batch is halved until the row at fault stands
- * alone; it is reported, and all others are done.
+ * One bad row never stops a job (SQL rule 9): on a fault that the rows are to blame for, the batch is halved
+ * until the one at fault stands alone; it is reported, and all others are done.
  */
-import { isDataFault } from '@headgate/store';
+import { isRowFault } from '@headgate/store';
 
 export async function halving<In, Out>(
   batch: readonly In[],
@@ -13,7 +13,7 @@ export async function halving<In, Out>(
   try {
     return await work(batch);
   } catch (fault) {
-    if (!isDataFault(fault)) throw fault;
+    if (!isRowFault(fault)) throw fault;
     const [only] = batch;
     if (only !== undefined && batch.length === 1) {
       refused(fault, only);

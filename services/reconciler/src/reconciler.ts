@@ -7,14 +7,12 @@
  * begins at the start. A job that fails is logged, counted (`headgate.job.failure.count`) and tried again; it stops
  * no other.
  */
-import { Admission } from '@headgate/admission';
-import { Dispatcher } from '@headgate/dispatch';
 import { Loop, type Service, type ServiceContext } from '@headgate/service';
 import { metrics } from '@headgate/telemetry';
 import { JOBS } from './catalogue.js';
 import { observeInstance } from './gauges.js';
-import type { Job, JobParts, Period } from './job.js';
-import { reportOf } from './report.js';
+import type { Job, Period } from './job.js';
+import { type PreparedJob, prepareJobs } from './prepare-jobs.js';
 import { assertTiming, RECONCILER_TIMING, type ReconcilerTiming, reapPeriodMs } from './timing.js';
 
 export interface ReconcilerOptions {
@@ -23,15 +21,14 @@ export interface ReconcilerOptions {
   readonly jobs?: readonly Job[];
 }
 
-const ACTOR = 'reconciler';
 const READY_POLL_MS = 200;
 
 /** Throws ReconcilerTimingError when the reaper could not keep up with the leases. */
 export function createReconciler(context: ServiceContext, options: ReconcilerOptions = {}): Service {
   const timing = { ...RECONCILER_TIMING, ...options.timing };
   assertTiming(timing, context.policy.current().policy.lease);
-  const shared = sharedParts(context, timing);
-  const loops = (options.jobs ?? JOBS).map((job) => loopOf(job, shared));
+  const jobs = prepareJobs(context, timing, options.jobs ?? JOBS);
+  const loops = jobs.map((job) => loopOf(job, timing, context));
   let endGauges: (() => void) | null = null;
   let isStopped = false;
 
@@ -62,35 +59,7 @@ export function createReconciler(context: ServiceContext, options: ReconcilerOpt
   };
 }
 
-type SharedParts = Omit<JobParts, 'limit' | 'report'>;
-
-function sharedParts(context: ServiceContext, timing: ReconcilerTiming): SharedParts {
-  const { database, dimensions, ids, logger, bus, policy } = context;
-  const pool = database.service;
-  const admission = new Admission({
-    pool,
-    dimensions,
-    ids,
-    logger,
-    policy: () => policy.current(),
-    onAdmitted: (runs) => {
-      for (const { tenantId, queue } of runs) void bus.wake('ready', { tenantId, queue });
-    },
-  });
-  const dispatcher = new Dispatcher({
-    pool,
-    bus,
-    dimensions,
-    logger,
-    policy: () => policy.current(),
-    actor: ACTOR,
-  });
-  return { context, admission, dispatcher, timing, actor: ACTOR };
-}
-
-function loopOf(job: Job, shared: SharedParts): Loop {
-  const { context, timing } = shared;
-  const tick = job.make({ ...shared, limit: job.limit, report: reportOf(job.name, context.logger) });
+function loopOf({ job, tick }: PreparedJob, timing: ReconcilerTiming, context: ServiceContext): Loop {
   return new Loop({
     name: job.name,
     // Asked before each pause: another policy may have shortened the leases.

@@ -1,4 +1,5 @@
 /** What can be said about one worker; everything has a default. */
+import type { Capabilities } from '@headgate/domain';
 import type { ChosenSandbox } from '@headgate/runtimes';
 import type { SourceReader } from '@headgate/sources';
 
@@ -65,6 +66,8 @@ export interface WorkerOptions {
   readonly slots?: number;
   /** Queue ids of the configuration. Default: every queue that this worker can serve. */
   readonly queues?: readonly string[];
+  /** Offered beside what was probed, which it never replaces: what no program can find out (`gpu`, `zone`). */
+  readonly offers?: Capabilities;
   /** How long `drain` lets runs finish before it hands them back. Default 15 s. */
   readonly graceMs?: number;
   readonly timing?: Partial<WorkerTiming>;

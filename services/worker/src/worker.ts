@@ -49,10 +49,11 @@ export async function createWorker(context: ServiceContext, options: WorkerOptio
   for (const folder of [paths.workspaces, paths.mirrors, paths.artifacts]) {
     await mkdir(folder, { recursive: true, mode: 0o700 });
   }
-  const probed = await probeCapabilities({
+  const found = await probeCapabilities({
     workspacesDir: paths.workspaces,
     ...(options.sandbox === undefined ? {} : { sandbox: options.sandbox }),
   });
+  const probed = { ...found, capabilities: { ...options.offers, ...found.capabilities } };
   if (probed.sandbox.warning !== null) context.logger.warn(probed.sandbox.warning);
   return new WorkerService(context, options, probed);
 }
@@ -133,7 +134,9 @@ class WorkerService implements Service {
       collectMs: timing.finishCollectMs,
       retryMs: timing.retryMs,
     });
-    const self = () => (this.#state === 'running' ? this.#registration.current : null);
+    // What nobody would renew is not claimed.
+    const self = () =>
+      this.#state === 'running' && this.#keeper.isReady ? this.#registration.current : null;
     const freeSlots = () => Math.max(0, this.#slots - this.#active.size);
     this.#desk = new ClaimDesk({
       pool,
@@ -213,6 +216,7 @@ class WorkerService implements Service {
     if (this.#state !== 'running') return 'idle';
     const current = this.#registration.current;
     if (current === null) {
+      await this.#keeper.ready();
       const active = await this.#context.policy.refresh();
       if (active === null) return 'idle';
       this.#follow(active);

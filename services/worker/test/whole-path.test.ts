@@ -29,7 +29,6 @@ describe('a run on its whole way', () => {
       'run.claimed',
       'run.preparing_sandbox',
       'run.running',
-      'run.verifying',
       'run.judging',
       'run.finalizing',
       'operation.intended',

@@ -28,10 +28,10 @@ import { createWorker, type WorkerOptions } from '../src/index.js';
 
 /** Short, and yet long enough for a machine that does ten things at once. */
 export const LEASE: LeaseTiming = {
-  ttlMs: 6_000,
-  heartbeatMs: 600,
-  renewDeadlineMs: 3_500,
-  stopMarginMs: 2_000,
+  ttlMs: 15_000,
+  heartbeatMs: 1_000,
+  renewDeadlineMs: 9_000,
+  stopMarginMs: 5_000,
 };
 
 export const DEFECT = {

@@ -34,6 +34,13 @@ export function askRedis(address: RedisAddress, command: string): Promise<string
   });
 }
 
+/** Removes every key of a private Redis, found by its URL: for drills in another process than the one that runs it. */
+export async function emptyPrivateRedis(url: string): Promise<void> {
+  const { port, password, hostname } = new URL(url);
+  if (hostname !== '127.0.0.1') throw new Error(`${hostname} is not where a private Redis listens`);
+  await askRedis({ port: Number(port), password: decodeURIComponent(password) }, 'FLUSHALL');
+}
+
 function encode(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }

@@ -51,3 +51,13 @@ export class CommitUnknownError extends Error {
     this.name = 'CommitUnknownError';
   }
 }
+
+/**
+ * The fault is that of the rows at hand, whatever it is (refused data, a specification that cannot be read): others
+ * may be done without them. Not so when the session, the server or a race is to blame.
+ */
+export const isRowFault = (fault: unknown): boolean =>
+  !isConnectionFault(fault) &&
+  !isTransient(fault) &&
+  !(fault instanceof CommitUnknownError) &&
+  !/^(5[357]|58|XX)/.test(codeOf(fault) ?? '');

@@ -28,7 +28,8 @@ const authenticate = statement(
   'select id, tenant_id as "tenantId", name, role from headgate.authenticate($1)',
 );
 
-const hashToken = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
+/** What is kept of a token. */
+export const hashToken = (token: string): Buffer => createHash('sha256').update(token, 'utf8').digest();
 
 /** A fresh token: prefix, 192 random bits, and a checksum that a scanner can recognise. */
 export function generateToken(): string {

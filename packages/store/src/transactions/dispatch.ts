@@ -106,6 +106,9 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
   });
 }
 
+/** What is held now, for *why*: the same rows that a turn counts, read without its lock. */
+export const heldNow = (c: Connection): Promise<HeldRow[]> => c.run<HeldRow>(held);
+
 /** Keys that take no further run: their items are passed over on the index tuple. The tenant is part of the hash. */
 function fullKeys(rows: readonly HeldRow[]): readonly Buffer[] {
   const used = new Map<string, { key: Buffer; limit: number; held: number }>();

@@ -10,7 +10,7 @@
  *  - a cancelling run ends CANCELLED, never a retry.
  * Mass-expiry guard: more than max(10, half) of the live leases at once look like our own stall or a clock step, not
  * like so many dead workers: each is given one grace TTL, once, with an event MASS_EXPIRY.
- * One bad row: on a data fault each lease is taken in a transaction of its own, and what is still refused is
+ * One bad row: on a fault of its own each lease is taken in a transaction of its own, and what is still refused is
  * named in the answer (SQL rule 9).
  * Crash before COMMIT: nothing. Bounded by `limit` per call.
  */
@@ -28,7 +28,7 @@ import {
 import { failPoint, HISTORY_OPS } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
-import { isDataFault } from '../connection/faults.js';
+import { isRowFault } from '../connection/faults.js';
 import { tell } from '../history.js';
 import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
@@ -50,8 +50,8 @@ export interface Reaped {
   readonly reasonCode: ReasonCode;
   readonly status: RunStatus;
   /** Both in database time. */
-  readonly expiredAt: Date;
-  readonly reapedAt: Date;
+  readonly expiredAtMs: number;
+  readonly reapedAtMs: number;
 }
 
 export type ReapResult =
@@ -70,13 +70,13 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
   try {
     result = await pool.transaction((c) => reapBatch(c, options));
   } catch (fault) {
-    if (!isDataFault(fault)) throw fault;
+    if (!isRowFault(fault)) throw fault;
     result = await reapSingly(pool, options);
   }
   if (result.kind === 'reaped') {
     for (const run of result.runs) {
-      const { expiredAt, reapedAt, status } = run;
-      tell.took(HISTORY_OPS.reap, run, { expiredAt, reapedAt, status });
+      const { expiredAtMs, reapedAtMs, status } = run;
+      tell.took(HISTORY_OPS.reap, run, { expiredAt: expiredAtMs, reapedAt: reapedAtMs, status });
     }
   } else {
     for (const lease of result.leases) {
@@ -106,7 +106,7 @@ async function reapSingly(pool: Pool, options: ReapOptions): Promise<ReapResult>
     try {
       runs.push(...(await pool.transaction((c) => reapOnce(c, options, [runId]))));
     } catch (fault) {
-      if (!isDataFault(fault)) throw fault;
+      if (!isRowFault(fault)) throw fault;
       refused.push({ runId, fault });
     }
   }
@@ -151,8 +151,8 @@ async function reapOnce(
       fencingToken: lease.fencingToken,
       reasonCode: ending.attempt.reasonCode ?? 'WORKER_LOST',
       status: ending.status,
-      expiredAt: lease.expiredAt,
-      reapedAt: lease.takenAt,
+      expiredAtMs: lease.expiredAtMs,
+      reapedAtMs: lease.takenAtMs,
     });
   }
   await writeEndings(c, endings);

@@ -19,6 +19,8 @@ export interface StageEntry {
   readonly fence: Fence;
   readonly to: LeasedStatus;
   readonly actor: string;
+  /** The stages it was really in on the way: each leaves its event. Absent: all that lie between. */
+  readonly passed?: readonly LeasedStatus[];
 }
 
 /** `moved`: it stands there now. `held`: the lease is ours, but the run may not go there (it is being cancelled). */
@@ -63,7 +65,7 @@ function enter(
     const answers = new Map<RunId, StageAnswer>();
     const moves: Move[] = [];
     const skipped: RunEvent[] = [];
-    for (const { fence, to, actor } of entries) {
+    for (const { fence, to, actor, passed } of entries) {
       const run = standing.get(fence.runId);
       if (run === undefined) {
         answers.set(fence.runId, 'lost');
@@ -74,7 +76,8 @@ function enter(
       } else {
         answers.set(fence.runId, 'moved');
         moves.push({ runId: run.runId, from: run.status, to, reasonCode: null, actor, fence });
-        for (const stage of stagesPassed(run.status, to).slice(1, -1)) {
+        const between = stagesPassed(run.status, to).slice(1, -1);
+        for (const stage of between.filter((one) => passed?.includes(one) ?? true)) {
           skipped.push({
             tenantId: run.tenantId,
             runId: run.runId,

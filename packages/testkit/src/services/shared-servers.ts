@@ -58,6 +58,8 @@ export async function openSharedServers(): Promise<SharedServers> {
       },
     );
   });
+  // A test that computes for seconds must not find its idle connection closed under its next question.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

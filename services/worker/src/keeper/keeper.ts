@@ -24,6 +24,8 @@ export interface KeeperParts {
   readonly logger: Logger;
   /** After each answered beat: how the worker's own row stands. */
   readonly onWorkerState: (workerId: WorkerId, state: string) => void;
+  /** The thread's program; asked at each start. Default: the built one. */
+  readonly threadEntry?: () => string;
 }
 
 /** How often the main loop shows that it turns, per heartbeat. */
@@ -48,6 +50,8 @@ export class LeaseKeeper {
   #turns: NodeJS.Timeout | null = null;
   #workerId: WorkerId | null = null;
   #nextSync = 1;
+  #isReady = false;
+  #onReady: (() => void)[] = [];
   #isStopped = false;
 
   /** Throws LeaseTimingError. */
@@ -65,6 +69,17 @@ export class LeaseKeeper {
     if (this.#thread !== null || this.#isStopped) return;
     this.#keepTurning();
     this.#startThread();
+  }
+
+  /** Whether leases taken now would be renewed: the thread needs a moment to start, and to be replaced. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  /** Resolves when the thread keeps leases, or never will. */
+  ready(): Promise<void> {
+    if (this.#isReady || this.#isStopped) return Promise.resolve();
+    return new Promise((resolve) => this.#onReady.push(resolve));
   }
 
   /** Throws LeaseTimingError; the old timing then stays. */
@@ -138,6 +153,7 @@ export class LeaseKeeper {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    for (const resolve of this.#onReady.splice(0)) resolve();
     if (this.#turns !== null) clearInterval(this.#turns);
     const thread = this.#thread;
     this.#thread = null;
@@ -173,7 +189,7 @@ export class LeaseKeeper {
       mainTurn: this.#mainTurn,
     };
     // Our own loaders and conditions are the main thread's business: the thread runs what is built.
-    const thread = new Worker(keeperThreadEntry(), { workerData, execArgv: [] });
+    const thread = new Worker((this.#parts.threadEntry ?? keeperThreadEntry)(), { workerData, execArgv: [] });
     this.#thread = thread;
     thread.on('message', (message: FromKeeper) => this.#hear(message));
     thread.on('error', (fault) => this.#parts.logger.error({ err: fault }, 'the lease keeper failed'));
@@ -193,6 +209,7 @@ export class LeaseKeeper {
   #ended(thread: Worker, code: number): void {
     if (this.#isStopped || this.#thread !== thread) return;
     this.#thread = null;
+    this.#isReady = false;
     this.#parts.logger.error({ code, leases: this.#held.size }, 'the lease keeper ended; starting another');
     setTimeout(() => {
       if (!this.#isStopped) this.#startThread();
@@ -206,6 +223,8 @@ export class LeaseKeeper {
   #hear(message: FromKeeper): void {
     switch (message.kind) {
       case 'ready':
+        this.#isReady = true;
+        for (const resolve of this.#onReady.splice(0)) resolve();
         return;
       case 'news':
         for (const news of message.news) this.#pass(news);

@@ -25,6 +25,8 @@ interface Pending {
   readonly lease: HeldLease;
   readonly to: LeasedStatus;
   readonly actor: string;
+  /** Stages since the last write, `to` left out. */
+  readonly passed: readonly LeasedStatus[];
   readonly waiters: readonly Waiter[];
 }
 
@@ -45,7 +47,7 @@ export class StageWriter {
 
   /** The run is there now; written soon. */
   enter(lease: HeldLease, to: LeasedStatus, actor: string): void {
-    this.#note({ lease, to, actor, waiters: [] });
+    this.#note(lease, to, actor, []);
     this.#schedule(this.#parts.collectMs);
   }
 
@@ -55,7 +57,7 @@ export class StageWriter {
    */
   arrive(lease: HeldLease, to: LeasedStatus, actor: string): Promise<StageAnswer> {
     return new Promise((resolve, reject) => {
-      this.#note({ lease, to, actor, waiters: [{ resolve, reject }] });
+      this.#note(lease, to, actor, [{ resolve, reject }]);
       void this.#flush();
     });
   }
@@ -73,10 +75,17 @@ export class StageWriter {
     for (const { resolve } of pending?.waiters ?? []) resolve('lost');
   }
 
-  #note(next: Pending): void {
-    const { leaseId } = next.lease.fence;
-    const waiters = [...(this.#pending.get(leaseId)?.waiters ?? []), ...next.waiters];
-    this.#pending.set(leaseId, { ...next, waiters });
+  #note(lease: HeldLease, to: LeasedStatus, actor: string, waiters: readonly Waiter[]): void {
+    const { leaseId } = lease.fence;
+    const before = this.#pending.get(leaseId);
+    const passed = before === undefined ? [] : [...before.passed, before.to].filter((stage) => stage !== to);
+    this.#pending.set(leaseId, {
+      lease,
+      to,
+      actor,
+      passed,
+      waiters: [...(before?.waiters ?? []), ...waiters],
+    });
   }
 
   #schedule(afterMs: number): void {
@@ -99,7 +108,7 @@ export class StageWriter {
     try {
       const answers = await enterStages(
         this.#parts.pool,
-        batch.map(({ lease, to, actor }) => ({ fence: lease.fence, to, actor })),
+        batch.map(({ lease, to, actor, passed }) => ({ fence: lease.fence, to, actor, passed })),
       );
       testSignal('worker.stages', { runs: batch.map(({ lease, to }) => [lease.fence.runId, to]) });
       for (const { lease, waiters } of batch) {
@@ -112,11 +121,17 @@ export class StageWriter {
       this.#parts.logger.warn({ err: fault, runs: batch.length }, 'stages could not be written yet');
       for (const pending of batch) {
         for (const { reject } of pending.waiters) reject(fault);
-        // A newer stage may have been noted meanwhile.
-        const { leaseId } = pending.lease.fence;
-        if (!this.#pending.has(leaseId)) this.#pending.set(leaseId, { ...pending, waiters: [] });
+        this.#keep(pending);
       }
       this.#schedule(this.#parts.retryMs);
     }
+  }
+
+  /** It was not written: it goes with the next batch, in front of what was noted meanwhile. */
+  #keep(pending: Pending): void {
+    const { leaseId } = pending.lease.fence;
+    const newer = this.#pending.get(leaseId);
+    const passed = newer === undefined ? pending.passed : [...pending.passed, pending.to, ...newer.passed];
+    this.#pending.set(leaseId, { ...(newer ?? { ...pending, waiters: [] }), passed });
   }
 }

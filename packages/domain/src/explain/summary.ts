@@ -1,0 +1,86 @@
+/** The answer before the evidence: one sentence per run, or why there is none. */
+import { formatId } from '../ids.js';
+import { isTerminal, publicStatus } from '../lifecycle.js';
+import { isReasonCode, messageOf } from '../reasons.js';
+import { counted } from '../sentences.js';
+import type { Facts, OperationFact, ReceiptFact, RunFact } from './facts.js';
+
+/** Runs that get a sentence of their own. */
+const RUNS_IN_WORDS = 3;
+
+export function summaryOf(facts: Facts, waiting: WaitingWords | null): string {
+  const decisions = facts.receipts.filter((receipt) => receipt.kind === 'decision');
+  const runs = [...facts.runs].sort((a, b) => (a.id < b.id ? -1 : 1));
+  if (runs.length === 0) return withoutRun(decisions);
+  const newest = runs.slice(-RUNS_IN_WORDS);
+  const opening = openingOf(decisions, runs);
+  const sentences = newest.map((run) => runWords(run, facts.operations, waiting));
+  return [opening, ...sentences].filter((part) => part !== '').join(' ');
+}
+
+/** Why a run waits, when one of the runs does. */
+export interface WaitingWords {
+  readonly runId: RunFact['id'];
+  readonly message: string;
+  readonly wouldStartWhen: string;
+}
+
+function openingOf(decisions: readonly ReceiptFact[], runs: readonly RunFact[]): string {
+  const repeats = decisions.filter((receipt) => receipt.existing).length;
+  const refused = decisions.filter((receipt) => receipt.outcome === 'reject' && !receipt.existing).length;
+  if (decisions.length <= 1 && runs.length === 1) return '';
+  const extra = [
+    repeats === 0 ? null : `${repeats} met a run that was there before`,
+    refused === 0 ? null : `${refused} refused`,
+  ].filter((part) => part !== null);
+  const tail = extra.length === 0 ? '' : ` (${extra.join(', ')})`;
+  return `${counted(decisions.length, 'signal')} led to ${counted(runs.length, 'run')}${tail}.`;
+}
+
+function runWords(run: RunFact, operations: readonly OperationFact[], waiting: WaitingWords | null): string {
+  const name = `${formatId('run', run.id)} (${run.route}, generation ${run.generation})`;
+  const reason = run.reasonCode !== null && isReasonCode(run.reasonCode) ? messageOf(run.reasonCode) : '';
+  const why = [reason, run.reasonDetail ?? ''].filter((part) => part !== '').join(' ');
+  switch (publicStatus(run.status)) {
+    case 'waiting':
+      return waiting !== null && waiting.runId === run.id
+        ? `${name} waits: ${waiting.message} It starts when: ${waiting.wouldStartWhen}`
+        : `${name} waits (${run.status}).`;
+    case 'running':
+      return `${name} is under way (${run.status}).`;
+    case 'succeeded':
+      return `${name} succeeded${effectsOf(run, operations)}${
+        run.reasonCode === 'NO_CHANGE' ? `: ${messageOf('NO_CHANGE')}` : '.'
+      }`;
+    case 'failed':
+      return `${name} failed with ${run.reasonCode ?? 'no reason'}: ${why}${spent(run)}`;
+    case 'cancelled':
+      return `${name} was cancelled: ${why}${spent(run)}`;
+    case 'skipped':
+      return `${name} did nothing (${run.status}, ${run.reasonCode ?? ''}): ${why}${
+        run.costUsd === 0 ? ' No model was called.' : spent(run)
+      }`;
+  }
+}
+
+function effectsOf(run: RunFact, operations: readonly OperationFact[]): string {
+  const done = operations
+    .filter((operation) => operation.runId === run.id && operation.state === 'confirmed')
+    .map((operation) => `${operation.kind} ${operation.url ?? operation.externalId ?? ''}`.trim());
+  const branch = run.branch === null ? [] : [`branch ${run.branch}`];
+  const parts = [...branch, ...done];
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+}
+
+const spent = (run: RunFact): string =>
+  isTerminal(run.status) && run.costUsd > 0 ? ` It cost ${run.costUsd.toFixed(2)} USD.` : '';
+
+function withoutRun(decisions: readonly ReceiptFact[]): string {
+  const last = decisions.at(-1);
+  if (last === undefined) return 'Nothing has happened to it yet.';
+  const outcome = { accept: 'accepted', defer: 'put off', reject: 'refused', 'no-work': 'no work' }[
+    last.outcome
+  ];
+  const times = decisions.length === 1 ? 'One signal' : `${counted(decisions.length, 'signal')}; the last`;
+  return `${times}, no run: ${outcome} with ${last.reasonCode} by rule ${last.rule}. ${last.message}`;
+}

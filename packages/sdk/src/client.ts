@@ -1,0 +1,111 @@
+/** The HTTP API, typed. Every method throws HeadgateProblem for an answer that is not 2xx. */
+import { type Listing, listing } from './pages.js';
+import { type Call, Transport, type TransportOptions } from './transport.js';
+import type {
+  AgainRequest,
+  Artifact,
+  CancelRequest,
+  DeadLetter,
+  DeadLetterQuery,
+  Explanation,
+  Page,
+  PageQuery,
+  Queue,
+  Receipt,
+  ReceiptQuery,
+  Run,
+  RunDetail,
+  RunQuery,
+  Schedule,
+  SignalAnswer,
+  Task,
+  TaskDetail,
+  TaskQuery,
+  Worker,
+  WorkerQuery,
+  WorkRequest,
+} from './types/index.js';
+
+export interface WorkOptions {
+  /** The same key and body get the same answer, and one receipt. */
+  readonly idempotencyKey?: string;
+}
+
+/** One client per instance and token. Ids are the API's own (`run_…`). */
+export interface Client {
+  readonly receipts: Listing<Receipt, ReceiptQuery> & { get(id: string): Promise<Receipt> };
+  readonly tasks: Listing<Task, TaskQuery> & {
+    get(id: string): Promise<TaskDetail>;
+    /** Ends its live runs and refuses its signals until it is reset. Repeating it changes nothing. */
+    cancel(id: string, request?: CancelRequest): Promise<TaskDetail>;
+    /** Lets a task work again: a new run, a new publication. */
+    reset(id: string, request?: AgainRequest): Promise<SignalAnswer>;
+  };
+  readonly runs: Listing<Run, RunQuery> & {
+    get(id: string): Promise<RunDetail>;
+    cancel(id: string, request?: CancelRequest): Promise<RunDetail>;
+    /** A new run of the same version. */
+    retry(id: string, request?: AgainRequest): Promise<SignalAnswer>;
+    artifacts(id: string): Promise<Page<Artifact>>;
+    /** The content of the newest attempt's, or of the given one's. */
+    artifact(id: string, name: string, attempt?: number): Promise<Response>;
+  };
+  readonly workers: Listing<Worker, WorkerQuery>;
+  readonly schedules: Listing<Schedule, PageQuery>;
+  readonly queues: Listing<Queue, PageQuery>;
+  readonly deadLetters: Listing<DeadLetter, DeadLetterQuery>;
+  /** The causal chain behind a delivery, a key, a run, a URL, `owner/repo#7` or a commit. */
+  explain(ref: string): Promise<Explanation>;
+  /** A rejected request throws, with the receipt's id in the problem. */
+  submitWork(request: WorkRequest, options?: WorkOptions): Promise<SignalAnswer>;
+  openApi(): Promise<unknown>;
+}
+
+export type ClientOptions = TransportOptions;
+
+export function createClient(options: ClientOptions): Client {
+  const transport = new Transport(options);
+  const get = <Answer>(path: string, query?: object): Promise<Answer> =>
+    transport.json<Answer>({ method: 'GET', path, ...(query === undefined ? {} : { query }) });
+  const post = <Answer>(path: string, body: unknown, headers: Call['headers'] = {}): Promise<Answer> =>
+    transport.json<Answer>({ method: 'POST', path, body, headers });
+  const list = <Item, Query extends PageQuery>(path: string): Listing<Item, Query> =>
+    listing<Item, Query>((query) => get<Page<Item>>(path, query));
+  const at = (collection: string, id: string, rest = ''): string =>
+    `/v1/${collection}/${encodeURIComponent(id)}${rest}`;
+
+  return {
+    receipts: {
+      ...list<Receipt, ReceiptQuery>('/v1/receipts'),
+      get: (id) => get(at('receipts', id)),
+    },
+    tasks: {
+      ...list<Task, TaskQuery>('/v1/tasks'),
+      get: (id) => get(at('tasks', id)),
+      cancel: (id, request = {}) => post(at('tasks', id, '/cancel'), request),
+      reset: (id, request = {}) => post(at('tasks', id, '/reset'), request),
+    },
+    runs: {
+      ...list<Run, RunQuery>('/v1/runs'),
+      get: (id) => get(at('runs', id)),
+      cancel: (id, request = {}) => post(at('runs', id, '/cancel'), request),
+      retry: (id, request = {}) => post(at('runs', id, '/retry'), request),
+      artifacts: (id) => get(at('runs', id, '/artifacts')),
+      artifact: (id, name, attempt) =>
+        transport.send({
+          method: 'GET',
+          path: at('runs', id, `/artifacts/${encodeURIComponent(name)}`),
+          query: { attempt },
+          headers: { accept: '*/*' },
+        }),
+    },
+    workers: list('/v1/workers'),
+    schedules: list('/v1/schedules'),
+    queues: list('/v1/queues'),
+    deadLetters: list('/v1/dead-letters'),
+    explain: (ref) => get('/v1/explain', { ref }),
+    submitWork: (request, { idempotencyKey } = {}) =>
+      post('/v1/work', request, idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    openApi: () => get('/openapi.json'),
+  };
+}

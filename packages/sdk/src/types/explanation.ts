@@ -1,0 +1,37 @@
+import type { Outcome, ReasonCode } from '@headgate/domain';
+import type { Waiting } from './run.js';
+import type { Instant } from './shared.js';
+
+export type ExplainedKind = 'delivery' | 'receipt' | 'workKey' | 'task' | 'run' | 'url' | 'sha' | 'none';
+
+export interface ExplanationStep {
+  readonly at: Instant;
+  /** `receipt.decision`, `receipt.closing`, `run.claimed`, `attempt.lost`, `operation.confirmed` … */
+  readonly type: string;
+  /** Of a receipt; null for what happened to a run. */
+  readonly outcome: Outcome | null;
+  readonly reasonCode: ReasonCode | null;
+  readonly message: string;
+  readonly rule: string | null;
+  readonly actor: string | null;
+  readonly receiptId: string | null;
+  readonly runId: string | null;
+}
+
+/** Something else that the reference may mean, or, when nothing is known, what to check. */
+export interface ExplanationCandidate {
+  readonly kind: string;
+  readonly id: string;
+  readonly label: string;
+}
+
+/** The causal chain behind anything: a delivery, a key, a run, a URL, a commit. */
+export interface Explanation {
+  readonly ref: string;
+  readonly kind: ExplainedKind;
+  readonly summary: string;
+  /** Oldest first; cause before effect. */
+  readonly steps: ExplanationStep[];
+  readonly waiting: Waiting | null;
+  readonly candidates: ExplanationCandidate[];
+}

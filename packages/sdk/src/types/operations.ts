@@ -1,0 +1,101 @@
+/** What an operator looks at besides runs: workers, schedules, queues, dead letters. */
+import type { OverlapPolicy, ReasonCode, Risk } from '@headgate/domain';
+import type { Instant, PageQuery } from './shared.js';
+
+export type WorkerStateAnswer = 'STARTING' | 'READY' | 'DRAINING' | 'STOPPED' | 'DEAD';
+
+export interface Worker {
+  readonly id: string;
+  readonly name: string;
+  readonly state: WorkerStateAnswer;
+  /** READY, and its heartbeat is younger than its lease's time to live. */
+  readonly isLive: boolean;
+  readonly capabilities: Record<string, string | number | boolean | string[]>;
+  readonly queues: string[];
+  readonly slots: number;
+  /** Leases it holds, of those the caller may see. */
+  readonly held: number;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly registeredAt: Instant;
+  readonly heartbeatAt: Instant;
+  readonly stoppedAt: Instant | null;
+}
+
+export interface WorkerQuery extends PageQuery {
+  readonly state?: WorkerStateAnswer;
+}
+
+export interface ScheduleTick {
+  readonly nominalAt: Instant;
+  /** Of a range of ticks, the last one; else the same. */
+  readonly untilAt: Instant;
+  readonly count: number;
+  readonly target: string;
+  readonly bucket: 'fired' | 'skipped' | 'missed';
+  readonly reasonCode: ReasonCode;
+  readonly receiptId: string | null;
+}
+
+export interface Schedule {
+  readonly id: string;
+  readonly tenant: string;
+  readonly route: string;
+  readonly ordinal: number;
+  readonly cron: string;
+  readonly timezone: string;
+  readonly jitterMs: number;
+  readonly overlap: OverlapPolicy;
+  readonly catchUp: {
+    readonly mode: 'none' | 'latest' | 'all';
+    readonly windowMs: number;
+    readonly max: number;
+  };
+  readonly state: 'active' | 'paused';
+  readonly note: string | null;
+  readonly lastNominalAt: Instant | null;
+  /** When the next tick fires, jitter included. */
+  readonly nextAt: Instant | null;
+  /** The 10 newest ticks, newest first. */
+  readonly recent: ScheduleTick[];
+  /** The next 10 nominal times. */
+  readonly next: Instant[];
+}
+
+export interface Queue {
+  readonly id: string;
+  readonly risk: Risk[];
+  readonly ready: number;
+  /** In back-off, or deferred. */
+  readonly delayed: number;
+  readonly dispatched: number;
+  readonly running: number;
+  /** Since when the oldest ready run has been in the queue. */
+  readonly oldestReadyAt: Instant | null;
+  readonly liveWorkers: number;
+  readonly slots: number;
+  /** Hints in Redis; null without Redis, and for a token that is bound to a tenant. */
+  readonly hints: { readonly waiting: number; readonly active: number; readonly foreign: number } | null;
+}
+
+export interface DeadLetter {
+  readonly id: string;
+  readonly runId: string;
+  readonly taskId: string;
+  readonly tenant: string;
+  readonly route: string;
+  readonly repository: string | null;
+  readonly workKey: string;
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+  readonly owner: string | null;
+  readonly evidence: unknown;
+  readonly createdAt: Instant;
+  readonly resolvedAt: Instant | null;
+  readonly resolvedBy: string | null;
+}
+
+export interface DeadLetterQuery extends PageQuery {
+  readonly resolved?: boolean;
+}

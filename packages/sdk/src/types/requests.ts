@@ -1,0 +1,31 @@
+import type { PriorityName } from '@headgate/domain';
+
+export interface CancelRequest {
+  /** Kept in the run's record. */
+  readonly reason?: string;
+}
+
+export interface AgainRequest {
+  /** End a live run first; without it a live run is a conflict (409). */
+  readonly cancelLive?: boolean;
+  readonly reason?: string;
+}
+
+/** The body of `POST /v1/work`. */
+export interface WorkRequest {
+  readonly route: string;
+  /** `owner/name`; by default the route's only one. */
+  readonly repository?: string;
+  readonly target?: {
+    readonly kind: 'pull_request' | 'branch' | 'issue' | 'repository';
+    readonly id: string;
+    readonly ref?: string | null;
+  };
+  readonly workKey?: string;
+  /** By default the head of the target. */
+  readonly inputVersion?: string;
+  readonly inputs?: unknown;
+  /** A name, or seconds of head start. */
+  readonly priority?: PriorityName | number;
+  readonly reason?: string;
+}

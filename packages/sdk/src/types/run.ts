@@ -1,0 +1,154 @@
+import type {
+  Mode,
+  OperationKind,
+  OperationState,
+  PublicStatus,
+  ReasonCode,
+  RunStatus,
+} from '@headgate/domain';
+import type { Instant, PageQuery, TimeQuery } from './shared.js';
+
+/** Why a run waits now, and what would let it start. */
+export interface Waiting {
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+  readonly since: Instant;
+  /** When it starts or is looked at again by itself; null = not by time. */
+  readonly until: Instant | null;
+  /** What was counted: `{ held: 2, limit: 2, ahead: 3 }`. */
+  readonly numbers: Record<string, number>;
+  readonly wouldStartWhen: string;
+}
+
+/** Limits as of admission. */
+export interface RunLimitsAnswer {
+  readonly wallClockMs: number;
+  readonly sandboxStartMs: number;
+  readonly silenceMs: number;
+  readonly verifyMs: number;
+  readonly finalizeMs: number;
+  readonly outputBytes: number;
+  readonly changedFiles: number;
+  readonly diffLines: number;
+  readonly costUsd: number | null;
+}
+
+export interface RunCost {
+  readonly estimatedUsd: number | null;
+  readonly actualUsd: number;
+  readonly maxUsd: number | null;
+  readonly exceededAt: Instant | null;
+}
+
+/** One controlled execution of one version of a task. */
+export interface Run {
+  readonly id: string;
+  readonly taskId: string;
+  readonly receiptId: string;
+  readonly tenant: string;
+  readonly route: string;
+  readonly repository: string | null;
+  readonly agent: string;
+  readonly mode: Mode;
+  readonly workKey: string;
+  readonly inputVersion: string;
+  readonly generation: number;
+  readonly status: RunStatus;
+  readonly publicStatus: PublicStatus;
+  readonly reasonCode: ReasonCode | null;
+  readonly statusAt: Instant;
+  readonly createdAt: Instant;
+  readonly startedAt: Instant | null;
+  readonly finishedAt: Instant | null;
+  /** The newest attempt's number; 0 before the first. */
+  readonly attempt: number;
+  readonly branch: string | null;
+  readonly queue: string;
+  /** Seconds of head start. */
+  readonly priority: number;
+  readonly concurrencyKey: string | null;
+  readonly policyVersion: number;
+  readonly limits: RunLimitsAnswer;
+  readonly cost: RunCost;
+  /** Null unless publicStatus is waiting. */
+  readonly waiting: Waiting | null;
+}
+
+export type AttemptStatusAnswer = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
+
+export interface RunAttempt {
+  readonly id: string;
+  readonly number: number;
+  readonly workerId: string;
+  readonly leaseId: string;
+  readonly fencingToken: string;
+  readonly status: AttemptStatusAnswer;
+  readonly reasonCode: ReasonCode | null;
+  readonly startedAt: Instant;
+  readonly finishedAt: Instant | null;
+  readonly costUsd: number;
+}
+
+export interface RunOperation {
+  readonly key: string;
+  readonly kind: OperationKind;
+  readonly status: OperationState;
+  readonly externalId: string | null;
+  readonly url: string | null;
+}
+
+/** Summed over the attempts that reported it. */
+export interface RunUsage {
+  readonly models: string[];
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly toolMs: number;
+  readonly cpuMs: number;
+  readonly artifactBytes: number;
+  readonly providerCalls: number;
+  readonly costUsd: number;
+}
+
+export interface RunEvent {
+  readonly id: string;
+  readonly at: Instant;
+  readonly type: string;
+  readonly from: RunStatus | null;
+  readonly to: RunStatus | null;
+  readonly reasonCode: ReasonCode | null;
+  readonly actor: string | null;
+}
+
+export interface RunDetail extends Run {
+  readonly attempts: RunAttempt[];
+  readonly operations: RunOperation[];
+  /** Null: no attempt has reported any. */
+  readonly usage: RunUsage | null;
+  /** Oldest first. */
+  readonly events: RunEvent[];
+}
+
+export interface RunQuery extends PageQuery, TimeQuery {
+  readonly status?: RunStatus;
+  readonly publicStatus?: PublicStatus;
+  readonly route?: string;
+  /** `owner/name`. */
+  readonly repository?: string;
+  readonly workKey?: string;
+  readonly taskId?: string;
+}
+
+/** What an attempt left on disk. */
+export interface Artifact {
+  readonly id: string;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly name: string;
+  readonly bytes: number;
+  /** Hex. */
+  readonly sha256: string;
+  readonly mediaType: string;
+  readonly createdAt: Instant;
+  /** Path of its content. */
+  readonly url: string;
+}

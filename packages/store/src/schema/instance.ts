@@ -1,0 +1,69 @@
+/** What belongs to the instance: policy, tenants, names, tokens, subscribers. Tables as the migrations make them; see `index.ts`. */
+import type { Policy } from '@headgate/domain';
+import { boolean, integer, jsonb, text, uuid } from 'drizzle-orm/pg-core';
+import { bytea, headgate, instant, xid8 } from './types.js';
+
+export const incarnation = headgate.table('incarnation', {
+  id: uuid('id').notNull(),
+  createdAt: instant('created_at').notNull(),
+});
+
+export const policyVersions = headgate.table('policy_version', {
+  id: integer('id').notNull(),
+  digest: text('digest').notNull(),
+  policy: jsonb('policy').$type<Policy>().notNull(),
+  actor: text('actor').notNull(),
+  createdAt: instant('created_at').notNull(),
+});
+
+export const policyHead = headgate.table('policy_head', {
+  singleton: boolean('singleton').notNull(),
+  policyVersion: integer('policy_version').notNull(),
+  activatedAt: instant('activated_at').notNull(),
+  actor: text('actor').notNull(),
+});
+
+export const tenants = headgate.table('tenant', {
+  id: integer('id').notNull(),
+  key: text('key').notNull(),
+  timezone: text('timezone').notNull(),
+  createdAt: instant('created_at').notNull(),
+});
+
+export const dimensions = headgate.table('dimension', {
+  id: integer('id').notNull(),
+  tenantId: integer('tenant_id').notNull(),
+  kind: text('kind').notNull(),
+  key: text('key').notNull(),
+});
+
+export const repositories = headgate.table('repository', {
+  id: integer('id').notNull(),
+  tenantId: integer('tenant_id').notNull(),
+  source: text('source').notNull(),
+  externalId: text('external_id').notNull(),
+  fullName: text('full_name').notNull(),
+  url: text('url'),
+  defaultBranch: text('default_branch'),
+  updatedAt: instant('updated_at').notNull(),
+});
+
+export const apiTokens = headgate.table('api_token', {
+  id: uuid('id').notNull(),
+  tenantId: integer('tenant_id'),
+  name: text('name').notNull(),
+  tokenHash: bytea('token_hash').notNull(),
+  role: text('role').notNull(),
+  createdAt: instant('created_at').notNull(),
+  expiresAt: instant('expires_at'),
+  lastUsedAt: instant('last_used_at'),
+  revokedAt: instant('revoked_at'),
+});
+
+export const subscriberCursors = headgate.table('subscriber_cursor', {
+  subscriber: text('subscriber').notNull(),
+  incarnationId: uuid('incarnation_id').notNull(),
+  xid: xid8('xid').notNull(),
+  eventId: uuid('event_id').notNull(),
+  updatedAt: instant('updated_at').notNull(),
+});

@@ -1,0 +1,5 @@
+export * from './headers.js';
+export * from './limits.js';
+export * from './mount.js';
+export * from './problems.js';
+export * from './route.js';

@@ -1,0 +1,4 @@
+import { runService } from '@headgate/service';
+import { createConsole } from './console.js';
+
+await runService('console', createConsole);

@@ -1,0 +1,2 @@
+export type { ApiDocument } from './docs.js';
+export { mountPages } from './router.js';

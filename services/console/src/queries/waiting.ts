@@ -1,0 +1,166 @@
+/**
+ * Why runs wait now, counted from the rows of this moment by the same functions that dispatch counts with.
+ *
+ * The runs and their items are read as the caller. What all tenants together hold is read as the service, and only
+ * numbers of it are told: a tenant that waits for the instance's limit must learn that it does.
+ */
+import { candidateOf, capacityOf, DISPATCH_TIMING, heldOf, limitsOf } from '@headgate/dispatch';
+import {
+  type BlockInput,
+  isReasonCode,
+  isWaiting,
+  type ReasonCode,
+  type RunId,
+  type RunStatus,
+  type SelectionLimits,
+  sentence,
+  type Waiting as WaitingPlace,
+  waitingReason,
+} from '@headgate/domain';
+import type { Waiting } from '@headgate/sdk';
+import type { ServiceContext } from '@headgate/service';
+import { type Connection, databaseNow, heldNow, type ReadyItem, workers } from '@headgate/store';
+import { sql } from 'drizzle-orm';
+import { instantOf } from './instants.js';
+import { list, rows } from './read.js';
+
+export interface WaitingRun {
+  readonly id: RunId;
+  readonly status: RunStatus;
+  readonly statusAt: Date;
+  readonly reasonCode: ReasonCode | null;
+}
+
+/** For each of the runs that waits, why. */
+export type WaitingReader = (
+  c: Connection,
+  runs: readonly WaitingRun[],
+) => Promise<ReadonlyMap<RunId, Waiting>>;
+
+interface ItemRow extends ReadyItem {
+  readonly state: 'delayed' | 'ready' | 'dispatched';
+  readonly waits: 'capacity' | 'backoff' | null;
+  readonly visibleAt: Date;
+  readonly dispatchedAt: Date | null;
+  readonly verdict: string | null;
+  readonly ahead: number;
+}
+
+/** How far the line before a run is counted. */
+const MAX_AHEAD = 1_000;
+
+export function waitingReader(context: ServiceContext): WaitingReader {
+  return async (c, runs) => {
+    const waiting = runs.filter((run) => isWaiting(run.status));
+    if (waiting.length === 0) return new Map();
+    const items = new Map(
+      (
+        await itemsOf(
+          c,
+          waiting.map((run) => run.id),
+        )
+      ).map((item) => [item.runId, item]),
+    );
+    const nowMs = (await databaseNow(c)).getTime();
+    const counted = await countAll(context);
+    return new Map(
+      waiting.map((run) => [run.id, reasonOf(run, items.get(run.id), { ...counted, now: nowMs })]),
+    );
+  };
+}
+
+function reasonOf(run: WaitingRun, item: ItemRow | undefined, input: BlockInput & { now: number }): Waiting {
+  if (item === undefined) return withoutItem(run);
+  const reason = waitingReason(candidateOf(item), placeOf(run, item), input);
+  return {
+    reasonCode: reason.reasonCode,
+    message: reason.message,
+    since: instantOf(run.statusAt),
+    until: reason.untilMs === null ? null : instantOf(new Date(reason.untilMs)),
+    numbers: { ...reason.numbers },
+    wouldStartWhen: reason.wouldStartWhen,
+  };
+}
+
+function placeOf(run: WaitingRun, item: ItemRow): WaitingPlace {
+  switch (item.state) {
+    case 'ready':
+      return { kind: 'ready', ahead: item.ahead };
+    case 'dispatched':
+      return {
+        kind: 'dispatched',
+        takenBackAt: (item.dispatchedAt ?? run.statusAt).getTime() + DISPATCH_TIMING.takeBackAfterMs,
+      };
+    case 'delayed':
+      return { kind: 'delayed', reasonCode: delayOf(run, item), visibleAt: item.visibleAt.getTime() };
+  }
+}
+
+/** Back-off after an attempt, or the verdict that put the run off. */
+function delayOf(run: WaitingRun, item: ItemRow): ReasonCode {
+  if (item.waits === 'backoff') {
+    return run.reasonCode === 'PROVIDER_RATE_LIMIT' ? 'RATE_LIMITED' : 'RETRY_BACKOFF';
+  }
+  if (item.verdict !== null && isReasonCode(item.verdict)) return item.verdict;
+  return run.reasonCode ?? 'RETRY_BACKOFF';
+}
+
+/** A person must act, or the run rests before the queue. */
+function withoutItem(run: WaitingRun): Waiting {
+  const isApproval = run.status === 'WAITING_APPROVAL';
+  const reasonCode = isApproval ? 'APPROVAL_REQUIRED' : (run.reasonCode ?? 'ADMITTED');
+  return {
+    reasonCode,
+    message: sentence(reasonCode),
+    since: instantOf(run.statusAt),
+    until: null,
+    numbers: {},
+    wouldStartWhen: isApproval
+      ? 'A person approves it.'
+      : 'The reconciler puts it into the queue, within a minute.',
+  };
+}
+
+async function countAll(context: ServiceContext): Promise<BlockInput> {
+  const active = context.policy.currentOrNull();
+  const [held, live] = await context.database.service.use(async (c) => [
+    await heldNow(c),
+    await workers.live(c),
+  ]);
+  return {
+    held: heldOf(held),
+    limits: active === null ? NO_LIMITS : limitsOf(active.policy, active.tenantIds),
+    capacity: capacityOf(live, held),
+  };
+}
+
+const NO_LIMITS: SelectionLimits = {
+  maxActive: null,
+  perTenant: new Map(),
+  perRepository: null,
+  perUser: null,
+  perRisk: new Map(),
+  perProvider: new Map(),
+};
+
+// The line is counted on the index of ready items, one bounded stretch per run.
+const itemsOf = (c: Connection, ids: readonly RunId[]): Promise<ItemRow[]> =>
+  rows<ItemRow>(
+    c,
+    sql`select q.run_id as "runId", q.tenant_id as "tenantId", q.task_id as "taskId",
+               q.exclusive_task as "exclusiveTask", q.rank_at as "rankAt", q.enqueued_at as "enqueuedAt",
+               q.organisation_id as "organisationId", q.repository_id as "repositoryId", q.user_id as "userId",
+               q.task_type_id as "taskTypeId", q.risk, q.queue_id as "queueId", q.agent_id as "agentId",
+               q.provider_id as "providerId", q.sandbox_id as "sandboxId", q.concurrency_key as "concurrencyKey",
+               q.concurrency_limit as "concurrencyLimit", q.tokens_per_minute as "tokensPerMinute",
+               q.reserved_usd as "reservedUsd", q.state, q.waits, q.visible_at as "visibleAt",
+               q.dispatched_at as "dispatchedAt", q.verdict, line.ahead
+          from headgate.queue_item q
+          cross join lateral (
+            select count(*)::int as ahead from (
+              select 1 from headgate.queue_item i
+               where q.state = 'ready' and i.state = 'ready' and i.queue_id = q.queue_id
+                 and i.tenant_id = q.tenant_id and (i.rank_at, i.run_id) < (q.rank_at, q.run_id)
+               limit ${MAX_AHEAD}) before) line
+         where q.run_id = any (${list(ids, 'uuid')})`,
+  );

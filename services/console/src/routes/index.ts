@@ -1,0 +1,2 @@
+export * from './act.js';
+export * from './read.js';

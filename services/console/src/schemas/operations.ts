@@ -1,0 +1,112 @@
+import type { DeadLetter, Queue, Schedule, Worker } from '@headgate/sdk';
+import { instant, pageOf, pageQuery, reasonCode, shapeOf, z } from './shape.js';
+
+const workerState = z.enum(['STARTING', 'READY', 'DRAINING', 'STOPPED', 'DEAD']);
+
+export const workerSchema = shapeOf<Worker>()(
+  z
+    .object({
+      id: z.string(),
+      name: z.string(),
+      state: workerState,
+      isLive: z.boolean(),
+      capabilities: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())])),
+      queues: z.array(z.string()),
+      slots: z.number().int(),
+      held: z.number().int(),
+      host: z.string(),
+      pid: z.number().int(),
+      version: z.string(),
+      registeredAt: instant,
+      heartbeatAt: instant,
+      stoppedAt: instant.nullable(),
+    })
+    .openapi('Worker'),
+);
+export const workerPage = pageOf(workerSchema, 'WorkerPage');
+export const workerQuery = z.strictObject({ ...pageQuery, state: workerState.optional() });
+
+export const scheduleSchema = shapeOf<Schedule>()(
+  z
+    .object({
+      id: z.string(),
+      tenant: z.string(),
+      route: z.string(),
+      ordinal: z.number().int(),
+      cron: z.string(),
+      timezone: z.string(),
+      jitterMs: z.number(),
+      overlap: z.enum(['skip', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther', 'allowAll']),
+      catchUp: z.object({
+        mode: z.enum(['none', 'latest', 'all']),
+        windowMs: z.number(),
+        max: z.number().int(),
+      }),
+      state: z.enum(['active', 'paused']),
+      note: z.string().nullable(),
+      lastNominalAt: instant.nullable(),
+      nextAt: instant.nullable(),
+      recent: z.array(
+        z.object({
+          nominalAt: instant,
+          untilAt: instant,
+          count: z.number().int(),
+          target: z.string(),
+          bucket: z.enum(['fired', 'skipped', 'missed']),
+          reasonCode,
+          receiptId: z.string().nullable(),
+        }),
+      ),
+      next: z.array(instant),
+    })
+    .openapi('Schedule'),
+);
+export const schedulePage = pageOf(scheduleSchema, 'SchedulePage');
+
+export const queueSchema = shapeOf<Queue>()(
+  z
+    .object({
+      id: z.string(),
+      risk: z.array(z.enum(['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'])),
+      ready: z.number().int(),
+      delayed: z.number().int(),
+      dispatched: z.number().int(),
+      running: z.number().int(),
+      oldestReadyAt: instant.nullable(),
+      liveWorkers: z.number().int(),
+      slots: z.number().int(),
+      hints: z
+        .object({ waiting: z.number().int(), active: z.number().int(), foreign: z.number().int() })
+        .nullable(),
+    })
+    .openapi('Queue'),
+);
+export const queuePage = pageOf(queueSchema, 'QueuePage');
+
+export const deadLetterSchema = shapeOf<DeadLetter>()(
+  z
+    .object({
+      id: z.string(),
+      runId: z.string(),
+      taskId: z.string(),
+      tenant: z.string(),
+      route: z.string(),
+      repository: z.string().nullable(),
+      workKey: z.string(),
+      reasonCode,
+      message: z.string(),
+      owner: z.string().nullable(),
+      evidence: z.unknown(),
+      createdAt: instant,
+      resolvedAt: instant.nullable(),
+      resolvedBy: z.string().nullable(),
+    })
+    .openapi('DeadLetter'),
+);
+export const deadLetterPage = pageOf(deadLetterSchema, 'DeadLetterPage');
+export const deadLetterQuery = z.strictObject({
+  ...pageQuery,
+  resolved: z.enum(['true', 'false']).optional(),
+});
+
+export const plainPageQuery = z.strictObject(pageQuery);

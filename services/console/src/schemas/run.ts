@@ -1,0 +1,157 @@
+import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
+import type { Artifact, Run, RunDetail, Waiting } from '@headgate/sdk';
+import { filterText, instant, pageOf, pageQuery, reasonCode, shapeOf, timeQuery, usd, z } from './shape.js';
+
+export const runStatus = z.enum(RUN_STATUSES).openapi('RunStatus');
+export const publicStatusSchema = z.enum(PUBLIC_STATUSES).openapi('PublicStatus');
+
+export const waitingSchema = shapeOf<Waiting>()(
+  z
+    .object({
+      reasonCode,
+      message: z.string(),
+      since: instant,
+      until: instant.nullable(),
+      numbers: z.record(z.string(), z.number()),
+      wouldStartWhen: z.string(),
+    })
+    .openapi('Waiting'),
+);
+
+const runShape = {
+  id: z.string(),
+  taskId: z.string(),
+  receiptId: z.string(),
+  tenant: z.string(),
+  route: z.string(),
+  repository: z.string().nullable(),
+  agent: z.string(),
+  mode: z.enum(['observe', 'propose', 'act']),
+  workKey: z.string(),
+  inputVersion: z.string(),
+  generation: z.number().int(),
+  status: runStatus,
+  publicStatus: publicStatusSchema,
+  reasonCode: reasonCode.nullable(),
+  statusAt: instant,
+  createdAt: instant,
+  startedAt: instant.nullable(),
+  finishedAt: instant.nullable(),
+  attempt: z.number().int(),
+  branch: z.string().nullable(),
+  queue: z.string(),
+  priority: z.number().int(),
+  concurrencyKey: z.string().nullable(),
+  policyVersion: z.number().int(),
+  limits: z.object({
+    wallClockMs: z.number(),
+    sandboxStartMs: z.number(),
+    silenceMs: z.number(),
+    verifyMs: z.number(),
+    finalizeMs: z.number(),
+    outputBytes: z.number(),
+    changedFiles: z.number(),
+    diffLines: z.number(),
+    costUsd: usd.nullable(),
+  }),
+  cost: z.object({
+    estimatedUsd: usd.nullable(),
+    actualUsd: usd,
+    maxUsd: usd.nullable(),
+    exceededAt: instant.nullable(),
+  }),
+  waiting: waitingSchema.nullable(),
+};
+
+export const runSchema = shapeOf<Run>()(z.object(runShape).openapi('Run'));
+export const runPage = pageOf(runSchema, 'RunPage');
+
+export const runDetailSchema = shapeOf<RunDetail>()(
+  z
+    .object({
+      ...runShape,
+      attempts: z.array(
+        z.object({
+          id: z.string(),
+          number: z.number().int(),
+          workerId: z.string(),
+          leaseId: z.string(),
+          fencingToken: z.string(),
+          status: z.enum(['running', 'succeeded', 'failed', 'cancelled', 'lost', 'released']),
+          reasonCode: reasonCode.nullable(),
+          startedAt: instant,
+          finishedAt: instant.nullable(),
+          costUsd: usd,
+        }),
+      ),
+      operations: z.array(
+        z.object({
+          key: z.string(),
+          kind: z.enum(OPERATION_KINDS),
+          status: z.enum(OPERATION_STATES),
+          externalId: z.string().nullable(),
+          url: z.string().nullable(),
+        }),
+      ),
+      usage: z
+        .object({
+          models: z.array(z.string()),
+          inputTokens: z.number(),
+          outputTokens: z.number(),
+          toolMs: z.number(),
+          cpuMs: z.number(),
+          artifactBytes: z.number(),
+          providerCalls: z.number(),
+          costUsd: usd,
+        })
+        .nullable(),
+      events: z.array(
+        z.object({
+          id: z.string(),
+          at: instant,
+          type: z.string(),
+          from: runStatus.nullable(),
+          to: runStatus.nullable(),
+          reasonCode: reasonCode.nullable(),
+          actor: z.string().nullable(),
+        }),
+      ),
+    })
+    .openapi('RunDetail'),
+);
+
+export const runQuery = z.strictObject({
+  ...pageQuery,
+  ...timeQuery,
+  status: runStatus.optional(),
+  publicStatus: publicStatusSchema.optional(),
+  route: filterText,
+  repository: filterText,
+  workKey: filterText,
+  taskId: filterText,
+});
+
+export const artifactSchema = shapeOf<Artifact>()(
+  z
+    .object({
+      id: z.string(),
+      runId: z.string(),
+      attempt: z.number().int(),
+      name: z.string(),
+      bytes: z.number(),
+      sha256: z.string(),
+      mediaType: z.string(),
+      createdAt: instant,
+      url: z.string(),
+    })
+    .openapi('Artifact'),
+);
+export const artifactPage = pageOf(artifactSchema, 'ArtifactPage');
+export const artifactQuery = z.strictObject({ attempt: z.coerce.number().int().min(1).optional() });
+
+export const cancelBody = z
+  .strictObject({ reason: z.string().max(1_000).optional() })
+  .openapi('CancelRequest');
+export const againBody = z
+  .strictObject({ cancelLive: z.boolean().default(false), reason: z.string().max(1_000).optional() })
+  .openapi('AgainRequest');

@@ -1,0 +1,277 @@
+import { formatId, type RunSpec } from '@headgate/domain';
+import { publications, runs } from '@headgate/store';
+import {
+  anAgent,
+  aPolicy,
+  aRoute,
+  aSource,
+  dispatchRun,
+  eventually,
+  type SeededRun,
+  someLimits,
+} from '@headgate/testkit';
+import { describe, expect, it } from 'vitest';
+import { DEFECT, eventsOf, exampleAgent, rowsOf, type Workshop, workshop } from './workshop.js';
+
+const attemptsOf = (shop: Workshop, run: SeededRun) =>
+  rowsOf<{ number: number; status: string; reasonCode: string; evidence: Record<string, unknown> }>(
+    shop,
+    'select number, status, reason_code as "reasonCode", evidence from headgate.attempt where run_id = $1 order by number',
+    [run.runId],
+  );
+const artifactsOf = async (shop: Workshop, run: SeededRun) =>
+  (
+    await rowsOf<{ name: string }>(
+      shop,
+      'select name from headgate.artifact where run_id = $1 order by name',
+      [run.runId],
+    )
+  ).map((row) => row.name);
+const branchOf = (run: SeededRun) => `agent/${formatId('task', run.taskId)}/${formatId('run', run.runId)}`;
+
+/** One attempt, no retry, so that its reason is the run's end. */
+const ONCE = { maxAttempts: 1, maxInfrastructure: 1, maxLeaseLost: 1, backoffMs: [10] };
+
+describe('how attempts end', () => {
+  it('an agent that changes nothing ends SUCCEEDED with NO_CHANGE, and nothing is pushed', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const clean = await shop.repository.commit({
+      files: Object.fromEntries(Object.keys(DEFECT).map((name) => [name, null])),
+    });
+    const run = await shop.offer({}, { inputVersion: clean });
+    await shop.reaches(run.runId, 'SUCCEEDED');
+    expect(await shop.status(run.runId)).toMatchObject({ reasonCode: 'NO_CHANGE' });
+    expect(await shop.repository.pushes()).toEqual([]);
+  });
+
+  it.each<[string, Partial<RunSpec>, Record<string, string>, string]>([
+    ['the agent exits with an error', {}, { HEADGATE_EXAMPLE_MODE: 'fail' }, 'AGENT_FAILED'],
+    [
+      'Q8: the agent says nothing for too long',
+      { limits: someLimits({ silenceMs: 600 }) },
+      { HEADGATE_EXAMPLE_MODE: 'hang' },
+      'SILENCE_TIMEOUT',
+    ],
+    [
+      'Q8: the agent runs too long',
+      { limits: someLimits({ wallClockMs: 900 }) },
+      { HEADGATE_EXAMPLE_SLEEP_MS: '60000' },
+      'WALL_CLOCK_EXCEEDED',
+    ],
+    [
+      'the agent prints too much',
+      { limits: someLimits({ outputBytes: 20_000 }) },
+      { HEADGATE_EXAMPLE_MODE: 'noisy' },
+      'OUTPUT_LIMIT',
+    ],
+    ['a set-up command fails', { setup: ['exit 3'] }, {}, 'SETUP_FAILED'],
+    ['the verification fails', { verify: ['true', 'exit 4'] }, {}, 'VERIFIER_FAILED'],
+    [
+      'Q8: the verification takes too long',
+      { verify: ['sleep 60'], limits: someLimits({ verifyMs: 700 }) },
+      {},
+      'VERIFIER_FAILED',
+    ],
+    ['the result touches a protected path', { protectedPaths: ['src/**'] }, {}, 'PROTECTED_PATH'],
+    ['the result leaves its paths', { paths: ['docs/**'] }, {}, 'OUT_OF_SCOPE'],
+    ['the diff is too large', { limits: someLimits({ diffLines: 1 }) }, {}, 'OUTPUT_LIMIT'],
+  ])('Q17: %s', async (_what, spec, env, reasonCode) => {
+    const shop = await workshop({ env });
+    await shop.worker();
+    const run = await shop.offer({ ...spec, retry: ONCE });
+    await shop.reaches(run.runId, 'FAILED');
+    const [attempt] = await attemptsOf(shop, run);
+    expect(attempt).toMatchObject({ number: 1, status: 'failed', reasonCode });
+    expect(await artifactsOf(shop, run)).toContain(spec.setup === undefined ? 'agent.log' : 'setup.log');
+    expect(await shop.repository.pushes()).toEqual([]);
+    const [seal] = await rowsOf<{ count: number }>(shop, 'select count(*)::int from headgate.seal');
+    expect(seal?.count).toBe(0);
+  });
+
+  it('a commit that the remote no longer has ends NO_WORK, and costs no agent', async () => {
+    const shop = await workshop();
+    // Judged fresh by a reader that is wrong: the commit is in no history.
+    const gone = 'd'.repeat(40);
+    await shop.worker({
+      reader: { readHead: async () => ({ kind: 'head', sha: gone, observedAt: new Date() }) },
+    });
+    const run = await shop.offer({}, { inputVersion: gone });
+    await shop.reaches(run.runId, 'NO_WORK');
+    expect(await shop.status(run.runId)).toMatchObject({ reasonCode: 'STALE_INPUT' });
+    expect(await eventsOf(shop, run.runId)).not.toContain('run.running');
+  });
+
+  it('work without a repository is refused with TASK_CONTRACT_INVALID', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const run = await shop.offer({ repository: null, target: null }, { inputVersion: 'issue-7' });
+    await shop.reaches(run.runId, 'FAILED');
+    expect(await shop.status(run.runId)).toMatchObject({ reasonCode: 'TASK_CONTRACT_INVALID' });
+  });
+
+  it('a version that is no commit begins where the target stood at the verdict', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const run = await shop.offer({}, { inputVersion: 'sha256:of-an-issue' });
+    await shop.reaches(run.runId, 'SUCCEEDED');
+    const [commit] = await shop.repository.history(branchOf(run));
+    expect(commit?.parents).toEqual([shop.headSha]);
+  });
+
+  it('NO_ISOLATION: a user’s own agent waits for a worker that isolates, and is never started', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const run = await shop.offer({ agent: { ...exampleAgent(), trustedExample: false } });
+    await shop.reaches(run.runId, 'WAITING_CAPACITY');
+    expect(await shop.status(run.runId)).toMatchObject({ reasonCode: 'NO_ISOLATION' });
+    expect(await attemptsOf(shop, run)).toEqual([]);
+  });
+});
+
+describe('what is published', () => {
+  const proposing = { routes: [aRoute({ verify: [], mode: 'propose' })] };
+
+  it('mode propose: the result is sealed and waits for a person; released, it is pushed without a second agent', async () => {
+    const shop = await workshop({
+      policy: { ...proposing },
+    });
+    await shop.worker();
+    const run = await shop.offer({ mode: 'propose' });
+    await shop.reaches(run.runId, 'WAITING_APPROVAL');
+    expect(await shop.repository.pushes()).toEqual([]);
+    expect(await artifactsOf(shop, run)).toEqual(['agent.log', 'changes.patch']);
+
+    await release(shop, run);
+    await shop.reaches(run.runId, 'SUCCEEDED');
+
+    expect(await shop.repository.pushes()).toHaveLength(1);
+    expect((await eventsOf(shop, run.runId)).filter((type) => type === 'run.running')).toHaveLength(1);
+    expect((await attemptsOf(shop, run)).map((attempt) => attempt.status)).toEqual(['released', 'succeeded']);
+  });
+
+  it('a sealed proposal whose worker died before it was handed in waits for a person all the same', async () => {
+    const shop = await workshop({ policy: proposing });
+    await shop.worker();
+    const run = await shop.offer({ mode: 'propose' });
+    await shop.reaches(run.runId, 'WAITING_APPROVAL');
+    expect(await shop.db.service.use((c) => publications.isApproved(c, run.runId))).toBe(false);
+    await release(shop, run);
+    await eventually(() => shop.db.service.use((c) => publications.isApproved(c, run.runId)), {
+      what: 'it is released',
+    });
+  });
+
+  it('Q7: a route that was made to propose while the agent worked pushes nothing', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const run = await shop.offer({ mode: 'act' }, {});
+    await shop.reaches(run.runId, 'SUCCEEDED');
+    const strict = await workshop({ policy: proposing });
+    await strict.worker();
+    const other = await strict.offer({ mode: 'act' });
+    await strict.reaches(other.runId, 'WAITING_APPROVAL');
+    expect(await strict.repository.pushes()).toEqual([]);
+  });
+
+  it('mode observe: nothing is published, and the attempt says so', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const run = await shop.offer({ mode: 'observe' });
+    await shop.reaches(run.runId, 'SUCCEEDED');
+    expect(await shop.repository.pushes()).toEqual([]);
+    const [attempt] = await attemptsOf(shop, run);
+    expect(attempt?.evidence).toMatchObject({ mode: 'observe', published: false });
+  });
+
+  it('a later version of a task moves the branch of the first, from exactly what was confirmed there', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const first = await shop.offer({}, { workKey: '42/branch/main' });
+    await shop.reaches(first.runId, 'SUCCEEDED');
+    const [before] = await shop.repository.history(branchOf(first));
+
+    const next = await shop.repository.commit({ files: { 'README.md': 'Another revision.\n' } });
+    const second = await shop.offer({}, { workKey: '42/branch/main', inputVersion: next });
+    await shop.reaches(second.runId, 'SUCCEEDED');
+
+    const pushes = await shop.repository.pushes();
+    expect(pushes.map((push) => push.ref)).toEqual([
+      `refs/heads/${branchOf(first)}`,
+      `refs/heads/${branchOf(first)}`,
+    ]);
+    expect(pushes[1]?.before).toBe(before?.sha);
+    const [after] = await shop.repository.history(branchOf(first));
+    expect(after?.parents).toEqual([next]);
+    expect(after?.message).toContain(`Agent-Run-ID: ${formatId('run', second.runId)}`);
+  });
+
+  it('INV-EF5: a commit of somebody else on that branch is never overwritten', async () => {
+    const shop = await workshop();
+    await shop.worker();
+    const first = await shop.offer({}, { workKey: '42/branch/main' });
+    await shop.reaches(first.runId, 'SUCCEEDED');
+    const theirs = await shop.repository.commit({
+      branch: branchOf(first),
+      files: { 'theirs.txt': 'mine now\n' },
+    });
+    const next = await shop.repository.commit({ files: { 'README.md': 'Another revision.\n' } });
+    const second = await shop.offer({}, { workKey: '42/branch/main', inputVersion: next });
+    await shop.reaches(second.runId, 'FAILED');
+    expect(await shop.status(second.runId)).toMatchObject({ reasonCode: 'SOURCE_MOVED' });
+    expect(await shop.repository.head(branchOf(first))).toBe(theirs);
+    const [letters] = await rowsOf<{ count: number }>(shop, 'select count(*)::int from headgate.dead_letter');
+    expect(letters?.count).toBe(0);
+  });
+
+  it('Q17: a forge that cannot be reached for the push is tried again, and only the push', async () => {
+    const shop = await workshop();
+    // The reader says that all is well; git itself finds nothing where the repository was.
+    await shop.worker();
+    const run = await shop.offer({
+      retry: { maxAttempts: 3, maxInfrastructure: 5, maxLeaseLost: 3, backoffMs: [60_000] },
+      repository: {
+        externalId: '42',
+        fullName: 'acme/api',
+        url: `${shop.repository.path}-missing`,
+        defaultBranch: 'main',
+      },
+    });
+    await shop.reaches(run.runId, 'QUEUED');
+    await eventually(async () => (await attemptsOf(shop, run)).length === 1 || null, { what: 'one attempt' });
+    await eventually(
+      async () => (await attemptsOf(shop, run))[0]?.reasonCode === 'GIT_CLONE_FAILED_TRANSIENT' || null,
+      { what: 'it failed for want of the repository' },
+    );
+    const [item] = await rowsOf<{ state: string; waits: string }>(
+      shop,
+      'select state, waits from headgate.queue_item where run_id = $1',
+      [run.runId],
+    );
+    expect(item).toEqual({ state: 'delayed', waits: 'backoff' });
+  });
+});
+
+/** As a person's "publish": out of WAITING_APPROVAL, with an item, dispatched. */
+async function release(shop: Workshop, run: SeededRun): Promise<void> {
+  await shop.db.service.transaction(async (c) => {
+    await runs.move(c, [
+      {
+        runId: run.runId,
+        from: 'WAITING_APPROVAL',
+        to: 'QUEUED',
+        reasonCode: null,
+        actor: 'mona',
+      },
+    ]);
+    await c.query(
+      `insert into headgate.queue_item
+         (run_id, tenant_id, state, visible_at, rank_at, enqueued_at, dispatch_no, task_id, exclusive_task,
+          task_type_id, risk, queue_id, agent_id)
+       select id, tenant_id, 'ready', clock_timestamp(), created_at, created_at, 1, task_id, true, $2, 0, $3, $4
+         from headgate.run where id = $1`,
+      [run.runId, shop.tenant.taskTypeId, shop.tenant.queueId, shop.tenant.agentId],
+    );
+  });
+  await dispatchRun(shop.db, run);
+}
