@@ -24,6 +24,8 @@ export interface World {
   readonly active: ActivePolicy;
   /** One more pool of its own, as of another process. */
   another(): { readonly database: Database; readonly dimensions: Dimensions };
+  /** The same world with its services' sessions on another way to the same database. */
+  through(serviceUrl: string): World;
   /** Makes another policy the active one. */
   activate(policy: Policy): Promise<ActivePolicy>;
   /** Rows, as the owner sees them. */
@@ -34,18 +36,15 @@ export interface World {
 export async function aWorld(policy?: Policy, urls?: World['urls']): Promise<World> {
   const place = urls ?? (await testDatabase());
   const opened: Database[] = [];
-  const another = () => {
-    const database = openDatabase({
-      serviceUrl: place.serviceUrl,
-      applicationName: 'test',
-      logger: silent,
-    });
-    opened.push(database);
-    return { database, dimensions: new Dimensions(database.service) };
-  };
   atEnd(async () => {
     await Promise.all(opened.map((database) => database.close()));
   });
+  const open = (serviceUrl: string) => () => {
+    const database = openDatabase({ serviceUrl, applicationName: 'test', logger: silent });
+    opened.push(database);
+    return { database, dimensions: new Dimensions(database.service) };
+  };
+  const another = open(place.serviceUrl);
   const { database, dimensions } = another();
   const activate = async (next: Policy): Promise<ActivePolicy> => {
     await policies.activate(database.service, next, 'test');
@@ -54,18 +53,20 @@ export async function aWorld(policy?: Policy, urls?: World['urls']): Promise<Wor
     return active;
   };
   const active = await activate(policy ?? (await policyFrom(CHECKS)));
-  return {
+  const world: World = {
     urls: place,
     database,
     dimensions,
     active,
     another,
+    through: (serviceUrl) => ({ ...world, another: open(serviceUrl) }),
     activate,
     // Under RLS the owner has a policy of its own and sees everything.
     sql: <Row>(text: string, values: readonly unknown[] = []) =>
       withClient(place.ownerUrl, async (client) => (await client.query(text, [...values])).rows as Row[]),
     tenantId: active.tenantIds.get('default') ?? 0,
   };
+  return world;
 }
 
 export interface AdmissionOf {

@@ -8,6 +8,7 @@ import {
   type DeferredRow,
   type Dimensions,
   deferredSignals,
+  isConnectionFault,
   isDataFault,
   type Pool,
   payloads,
@@ -132,7 +133,7 @@ export class Admission {
     return due.filter((_row, at) => results[at]?.status === 'fulfilled');
   }
 
-  /** One transaction for all; on a data fault the batch is halved until the bad one stands alone (SQL rule 9). */
+  /** One transaction for all; on a fault of one the batch is halved until the bad one stands alone (SQL rule 9). */
   async #write(submissions: readonly Submission[]): Promise<readonly PromiseSettledResult<SignalAnswer>[]> {
     const active = this.#options.policy();
     try {
@@ -141,8 +142,12 @@ export class Admission {
       return answers.map((value) => ({ status: 'fulfilled', value }));
     } catch (fault) {
       if (fault instanceof AlreadyPromotedError) return this.#withoutPromoted(submissions, fault);
-      if (!isDataFault(fault)) throw fault;
-      if (submissions.length === 1) return this.#refuse(submissions, active, fault);
+      if (!isOfOneSignal(fault)) throw fault;
+      if (submissions.length === 1) {
+        return isDataFault(fault)
+          ? this.#refuse(submissions, active, fault)
+          : [{ status: 'rejected', reason: fault }];
+      }
       const half = Math.ceil(submissions.length / 2);
       const first = await this.#settled(submissions.slice(0, half));
       return [...first, ...(await this.#settled(submissions.slice(half)))];
@@ -280,6 +285,13 @@ const admittedBy = ({ candidate, writes }: Decision, active: ActivePolicy): Admi
 
 const encoded = async ({ payload }: Submission): Promise<BatchContext['payloads'][number]> =>
   payload === null ? null : { mediaType: payload.mediaType, ...(await payloads.encode(payload.body)) };
+
+/** Refused data, or a mistake of ours that one signal brings out; not a server or a way to it that fails for all. */
+const isOfOneSignal = (fault: unknown): boolean => {
+  if (isDataFault(fault)) return true;
+  if (fault instanceof CommitUnknownError || isConnectionFault(fault)) return false;
+  return fault instanceof Error && !('code' in fault);
+};
 
 const isRealFailure = (result: PromiseSettledResult<SignalAnswer> | undefined): boolean =>
   result?.status === 'rejected' && !(result.reason instanceof AlreadyPromotedError);

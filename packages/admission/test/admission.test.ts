@@ -256,6 +256,25 @@ describe('a batch', () => {
     expect(await world.sql('select 1 from headgate.queue_item')).toHaveLength(199);
   });
 
+  it('a signal that brings out a mistake of ours fails alone', async () => {
+    const world = await aWorld();
+    const { admission } = anAdmission(world);
+    const poisoned = submissionOf(anotherTarget(3));
+    Object.defineProperty(poisoned.signal, 'target', {
+      get: () => {
+        throw new TypeError('a mistake');
+      },
+    });
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, (_, at) =>
+        admission.submit(at === 3 ? poisoned : submissionOf(anotherTarget(10 + at))),
+      ),
+    );
+    expect(results.map((result) => result.status === 'fulfilled')).toEqual(
+      Array.from({ length: 8 }, (_, at) => at !== 3),
+    );
+  });
+
   it('I5: NUL and half a surrogate pair inside a payload are stored as replacement characters', async () => {
     const world = await aWorld();
     const { admission } = anAdmission(world);

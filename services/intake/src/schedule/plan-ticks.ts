@@ -78,13 +78,13 @@ function planTick(
       reasonCode: overlap.reasonCode,
     };
   }
+  const terminate = overlap.kind === 'replace' && !overlap.gracefully ? [...overlap.stop] : [];
   if (overlap.kind === 'replace') lane.length = 0;
   lane.push(ABOUT_TO_RUN);
-  const isHard = overlap.kind === 'replace' && !overlap.gracefully;
   return {
     ...plain,
     submission: { ...submission, beside: besideOf(overlap, row.spec.overlap) },
-    terminate: isHard ? overlap.stop.filter((runId) => runId !== ABOUT_TO_RUN) : [],
+    terminate: terminate.filter((runId) => runId !== ABOUT_TO_RUN),
   };
 }
 
