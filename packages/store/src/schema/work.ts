@@ -63,6 +63,7 @@ export const runs = headgate.table('run', {
   policyVersion: integer('policy_version').notNull(),
   concurrencyKey: text('concurrency_key'),
   actor: text('actor'),
+  userId: integer('user_id'),
   traceparent: text('traceparent'),
   spec: jsonb('spec').$type<RunSpec>().notNull(),
   createdAt: instant('created_at').notNull(),
