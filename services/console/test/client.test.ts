@@ -1,12 +1,16 @@
 import { formatId } from '@headgate/domain';
 import { createClient, HeadgateProblem } from '@headgate/sdk';
 import { seedRun } from '@headgate/testkit';
-import { describe, expect, it } from 'vitest';
-import { aConsole } from './a-console.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { aConsole, type TestConsole } from './a-console.js';
 
 describe('the client against the console', () => {
+  let test: TestConsole;
+  beforeAll(async () => {
+    test = await aConsole();
+  });
+
   it('follows a list to its end, acts, asks why, and throws what the API refuses', async () => {
-    const test = await aConsole();
     const client = createClient({ url: test.url, token: test.tokens.operator });
     const made: string[] = [];
     for (let n = 0; n < 5; n += 1) {

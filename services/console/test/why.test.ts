@@ -3,7 +3,7 @@ import { formatId, systemIds } from '@headgate/domain';
 import type { Explanation } from '@headgate/sdk';
 import { createLedger, reap } from '@headgate/store';
 import { aRoute, claimRun, expireLease, finishRun } from '@headgate/testkit';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { aConsole, aTwoTenantPolicy, type TestConsole } from './a-console.js';
 import { admitted, deliver } from './seeds.js';
 
@@ -13,8 +13,13 @@ const GUID = '7f3c9c1e-0000-4000-8000-000000000001';
 const SHA = '9f31c2aa00112233445566778899aabbccddeeff';
 
 describe('GET /v1/explain', () => {
+  let shared: TestConsole;
+  beforeAll(async () => {
+    shared = await aConsole();
+  });
+
   it('I17: understands every way to name the same thing', async () => {
-    const test = await aConsole();
+    const test = shared;
     const run = await admitted(test, { eventId: `1/${GUID}`, inputVersion: SHA });
     const id = formatId('run', run.runId);
     const ways: readonly (readonly [string, Explanation['kind']])[] = [

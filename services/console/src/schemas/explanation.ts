@@ -2,7 +2,7 @@ import { MAX_REFERENCE_CHARACTERS } from '@headgate/domain';
 import type { Explanation, Problem } from '@headgate/sdk';
 import { outcome } from './receipt.js';
 import { waitingSchema } from './run.js';
-import { instant, reasonCode, shapeOf, storableText, z } from './shape.js';
+import { instant, orNull, reasonCode, shapeOf, storableText, z } from './shape.js';
 
 export const explanationSchema = shapeOf<Explanation>()(
   z
@@ -14,8 +14,8 @@ export const explanationSchema = shapeOf<Explanation>()(
         z.object({
           at: instant,
           type: z.string(),
-          outcome: outcome.nullable(),
-          reasonCode: reasonCode.nullable(),
+          outcome: orNull(outcome),
+          reasonCode: orNull(reasonCode),
           message: z.string(),
           rule: z.string().nullable(),
           actor: z.string().nullable(),
@@ -23,7 +23,7 @@ export const explanationSchema = shapeOf<Explanation>()(
           runId: z.string().nullable(),
         }),
       ),
-      waiting: waitingSchema.nullable(),
+      waiting: orNull(waitingSchema),
       candidates: z.array(z.object({ kind: z.string(), id: z.string(), label: z.string() })),
     })
     .openapi('Explanation'),

@@ -1,6 +1,17 @@
 import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
 import type { Artifact, Run, RunDetail, Waiting } from '@headgate/sdk';
-import { filterText, instant, pageOf, pageQuery, reasonCode, shapeOf, timeQuery, usd, z } from './shape.js';
+import {
+  filterText,
+  instant,
+  orNull,
+  pageOf,
+  pageQuery,
+  reasonCode,
+  shapeOf,
+  timeQuery,
+  usd,
+  z,
+} from './shape.js';
 
 export const runStatus = z.enum(RUN_STATUSES).openapi('RunStatus');
 export const publicStatusSchema = z.enum(PUBLIC_STATUSES).openapi('PublicStatus');
@@ -32,7 +43,7 @@ const runShape = {
   generation: z.number().int(),
   status: runStatus,
   publicStatus: publicStatusSchema,
-  reasonCode: reasonCode.nullable(),
+  reasonCode: orNull(reasonCode),
   statusAt: instant,
   createdAt: instant,
   startedAt: instant.nullable(),
@@ -60,7 +71,7 @@ const runShape = {
     maxUsd: usd.nullable(),
     exceededAt: instant.nullable(),
   }),
-  waiting: waitingSchema.nullable(),
+  waiting: orNull(waitingSchema),
 };
 
 export const runSchema = shapeOf<Run>()(z.object(runShape).openapi('Run'));
@@ -78,7 +89,7 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           leaseId: z.string(),
           fencingToken: z.string(),
           status: z.enum(['running', 'succeeded', 'failed', 'cancelled', 'lost', 'released']),
-          reasonCode: reasonCode.nullable(),
+          reasonCode: orNull(reasonCode),
           startedAt: instant,
           finishedAt: instant.nullable(),
           costUsd: usd,
@@ -110,9 +121,9 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           id: z.string(),
           at: instant,
           type: z.string(),
-          from: runStatus.nullable(),
-          to: runStatus.nullable(),
-          reasonCode: reasonCode.nullable(),
+          from: orNull(runStatus),
+          to: orNull(runStatus),
+          reasonCode: orNull(reasonCode),
           actor: z.string().nullable(),
         }),
       ),

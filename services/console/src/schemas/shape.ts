@@ -19,6 +19,9 @@ export const instant = z.iso.datetime().openapi({ description: 'RFC 3339, UTC' }
 export const usd = z.number().openapi({ description: 'USD' });
 export const reasonCode = z.enum(REASON_CODES).openapi('ReasonCode');
 
+/** Of a schema with a name: `.nullable()` would add "null" to a type that the named schema does not have. */
+export const orNull = <Schema extends z.ZodType>(schema: Schema) => z.union([schema, z.null()]);
+
 /** `{ items, nextCursor }`. */
 export const pageOf = <Item extends z.ZodType>(item: Item, name: string) =>
   z
