@@ -28,6 +28,7 @@ import {
   type KnownVersion,
   type Latch,
   type LiveRun,
+  type ReceiptId,
   type TaskId,
   type TaskState,
   taskKey,
@@ -261,6 +262,7 @@ async function writeDecisions(
     dimensions: context.dimensions,
   });
 
+  const firsts = firstReceipts(batch, state);
   const admitted = of('admit');
   await Promise.all([
     runs.insert(
@@ -293,7 +295,9 @@ async function writeDecisions(
         ),
     receipts.insertDecisions(
       c,
-      decisions.map((decision) => receiptRow(decision, preparedOf(decision), active)),
+      decisions.map((decision) =>
+        receiptRow(decision, preparedOf(decision), active, parentOf(decision, firsts)),
+      ),
     ),
     payloads.insert(
       c,
@@ -442,7 +446,31 @@ const lastOfEach = <T extends { taskId: TaskId }>(rows: readonly T[]): T[] => [
   ...new Map(rows.map((row) => [row.taskId, row])).values(),
 ];
 
-function receiptRow(decision: Decision, prepared: Prepared, active: ActivePolicy): DecisionReceipt {
+/** The receipt that each delivery got first, here or before. */
+function firstReceipts(batch: readonly Prepared[], state: AdmissionState): ReadonlyMap<string, ReceiptId> {
+  const firsts = new Map([...state.deliveries].map(([key, first]) => [key, first.receiptId]));
+  for (const { candidate } of batch) {
+    const key = deliveryKey(candidate.signal);
+    if (candidate.parentReceiptId === null && !firsts.has(key)) firsts.set(key, candidate.receiptId);
+  }
+  return firsts;
+}
+
+/** A promotion names the receipt that deferred it, a repeated delivery the first one's. */
+const parentOf = (
+  { candidate, reasonCode }: Decision,
+  firsts: ReadonlyMap<string, ReceiptId>,
+): ReceiptId | null =>
+  reasonCode === 'DUPLICATE_DELIVERY'
+    ? (firsts.get(deliveryKey(candidate.signal)) ?? null)
+    : candidate.parentReceiptId;
+
+function receiptRow(
+  decision: Decision,
+  prepared: Prepared,
+  active: ActivePolicy,
+  parentReceiptId: ReceiptId | null,
+): DecisionReceipt {
   const { candidate } = decision;
   const { signal, work } = candidate;
   return {
@@ -458,7 +486,7 @@ function receiptRow(decision: Decision, prepared: Prepared, active: ActivePolicy
     existing: decision.existing,
     retryAfter: decision.retryAfter,
     watermark: prepared.submission.watermark ?? null,
-    parentReceiptId: candidate.parentReceiptId,
+    parentReceiptId,
     traceparent: signal.traceparent,
     source: signal.source,
     eventId: signal.eventId,

@@ -122,7 +122,11 @@ describe('the same delivery', () => {
       existing: true,
       runId: first.runId,
     });
-    expect(second.receiptId).not.toBe(first.receiptId);
+    const [receipt] = await world.sql<{ parent_receipt_id: string }>(
+      'select parent_receipt_id from headgate.receipt where id = $1',
+      [second.receiptId],
+    );
+    expect(receipt?.parent_receipt_id).toBe(first.receiptId);
   });
 
   it('I18: sent forty times at once to two intakes, makes one run and forty receipts', async () => {

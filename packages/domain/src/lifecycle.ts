@@ -98,7 +98,9 @@ export const TRANSITIONS: Readonly<Record<RunStatus, readonly RunStatus[]>> = {
   POLICY_DENIED: [],
 };
 
-export type PublicStatus = 'waiting' | 'running' | 'succeeded' | 'failed' | 'cancelled' | 'skipped';
+/** What people are told: a few words for all statuses. */
+export const PUBLIC_STATUSES = ['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'] as const;
+export type PublicStatus = (typeof PUBLIC_STATUSES)[number];
 
 /** Where a run is: which hot row stands for it. `never` = passed through inside one transaction, never at rest. */
 export type Place = 'nowhere' | 'item-delayed' | 'item' | 'lease' | 'never';

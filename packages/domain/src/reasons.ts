@@ -207,6 +207,12 @@ export const REASONS = {
   TURN_LIMIT: reason('failure', 'none', 200, 'The agent used up its turns.'),
   COST_LIMIT: reason('failure', 'none', 200, 'The run reached its cost limit.'),
   COST_VELOCITY: reason('failure', 'none', 200, 'Cost rose faster than allowed.'),
+  RESOURCE_LIMIT: reason(
+    'failure',
+    'none',
+    200,
+    'The agent used more memory, processor time or disk than it may.',
+  ),
   OUTPUT_LIMIT: reason('failure', 'none', 200, 'The result or its output is larger than allowed.'),
   SOURCE_MOVED: reason(
     'failure',

@@ -12,7 +12,7 @@ export interface ProbedWorker {
 }
 
 /**
- * `isolation`, `agentRuns` (may it run users' agents), `exampleAgent`, `node`, `git`, `os`, `arch`, `cpus`,
+ * `isolation`, `agentRuns` (may it run users' agents), `limits` (that hold for them), `exampleAgent`, `node`, `git`, `os`, `arch`, `cpus`,
  * `memoryGb`, `workspaceGb`. A capability that could not be found is left out: required means refused.
  */
 export async function probeCapabilities(input: {
@@ -28,6 +28,7 @@ export async function probeCapabilities(input: {
     capabilities: {
       isolation: sandbox.provider.isolation,
       agentRuns: sandbox.provider.mayRunUntrusted,
+      limits: sandbox.limits,
       exampleAgent: true,
       node: process.versions.node,
       os: platform(),

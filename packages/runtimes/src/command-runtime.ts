@@ -7,8 +7,10 @@
 import type { Clock } from '@headgate/domain';
 import { systemClock } from '@headgate/domain';
 import { LogArtifact } from './log-artifact.js';
-import type { Runtime, RuntimeInput, RuntimeOutcome, RuntimeResult } from './runtime.js';
-import type { SandboxProcess, SandboxProvider } from './sandbox/port.js';
+import { filesOfAttempt } from './paths.js';
+import type { Runtime, RuntimeInput, RuntimeLimits, RuntimeOutcome, RuntimeResult } from './runtime.js';
+import type { SandboxLimits } from './sandbox/limits.js';
+import type { SandboxProcess, SandboxProvider, SandboxSpec } from './sandbox/port.js';
 
 export const GRACE_MS = 5_000;
 
@@ -45,7 +47,7 @@ async function superviseCommand(
   const { limits, signal, graceMs = GRACE_MS } = input;
   let process: SandboxProcess;
   try {
-    process = sandbox.start({ argv: input.argv, cwd: input.cwd, env: input.env, marker: input.marker });
+    process = sandbox.start(specOf(input));
   } catch (error) {
     return { kind: 'start-failed', detail: error instanceof Error ? error.message : String(error) };
   }
@@ -103,8 +105,9 @@ async function superviseCommand(
     }
     input.onStarted?.(started.identity);
     if (signal.aborted) onAbort();
-    const { code } = await process.exited;
-    return stopped ?? { kind: 'exited', code };
+    const { code, exceeded } = await process.exited;
+    if (stopped !== null) return stopped;
+    return exceeded === undefined ? { kind: 'exited', code } : { kind: 'resource-limit', which: exceeded };
   } finally {
     signal.removeEventListener('abort', onAbort);
     for (const timer of timers) clearTimeout(timer);
@@ -119,6 +122,8 @@ function describeOutcome(outcome: RuntimeOutcome): string | null {
       return `stopped: ${outcome.which} limit`;
     case 'output-limit':
       return `stopped: more than ${outcome.limitBytes} bytes of output; the log ends here`;
+    case 'resource-limit':
+      return `stopped: more ${outcome.which} than it may use`;
     case 'killed':
       return 'stopped on request';
     case 'start-failed':
@@ -128,6 +133,26 @@ function describeOutcome(outcome: RuntimeOutcome): string | null {
   }
 }
 
-const noIsolation = (sandbox: SandboxProvider): string =>
-  `${sandbox.name} does not isolate an agent from this machine's files and network, so only the example agent ` +
-  'that ships with Headgate may run on this worker. Commands of your own need a worker with an isolating sandbox.';
+function specOf(input: RuntimeInput): SandboxSpec {
+  const { argv, cwd, env, marker, limits } = input;
+  const files = input.files ?? filesOfAttempt(cwd);
+  return { argv, cwd, env, marker, limits: sandboxLimitsOf(limits), ...(files === null ? {} : { files }) };
+}
+
+function sandboxLimitsOf(limits: RuntimeLimits): Partial<SandboxLimits> {
+  const { memoryBytes, cpuMs, processes, diskBytes } = limits;
+  return {
+    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...(cpuMs === undefined ? {} : { cpuMs }),
+    ...(processes === undefined ? {} : { processes }),
+    ...(diskBytes === undefined ? {} : { diskBytes }),
+  };
+}
+
+function noIsolation(sandbox: SandboxProvider): string {
+  return (
+    `${sandbox.name} does not isolate an agent from this machine's files and network, so only the example agent ` +
+    'that ships with Headgate may run on this worker. Commands of your own need a worker with an isolating ' +
+    `sandbox.${sandbox.remedy === undefined ? '' : ` To mend it: ${sandbox.remedy}`}`
+  );
+}

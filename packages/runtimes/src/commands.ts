@@ -93,6 +93,8 @@ function describe(command: string, outcome: RuntimeOutcome): string {
       return `${name} reached its ${outcome.which} limit`;
     case 'output-limit':
       return `${name} printed more than ${outcome.limitBytes} bytes`;
+    case 'resource-limit':
+      return `${name} used more ${outcome.which} than it may`;
     case 'killed':
       return `${name} was stopped`;
     case 'start-failed':

@@ -10,8 +10,9 @@
  *     worker/  the worker's alone: owner.json, the git directory that collects the result
  *   {artifactsDir}/{run_…}/{attempt}/{name}
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { formatId, type RunId } from '@headgate/domain';
+import type { SandboxFiles } from './sandbox/port.js';
 
 export interface AttemptFolders {
   readonly root: string;
@@ -49,6 +50,20 @@ export function foldersIn(root: string): AttemptFolders {
     worker,
     ownerFile: join(worker, 'owner.json'),
     resultGitDir: join(worker, 'result.git'),
+  };
+}
+
+/**
+ * What a sandbox shows of the attempt whose workspace this is: the folders above, and nothing of the worker's. Home and
+ * temporary files are each command's own: what one leaves there, another could trust. null: it is no workspace.
+ */
+export function filesOfAttempt(workspace: string): SandboxFiles | null {
+  const folders = foldersIn(dirname(dirname(workspace)));
+  if (folders.workspace !== workspace) return null;
+  return {
+    writable: [folders.workspace, folders.output],
+    readOnly: [folders.input],
+    scratch: [folders.home, folders.tmp],
   };
 }
 

@@ -1,9 +1,11 @@
 /** The runtime port: how an agent of some kind is run. `command` is the first; CLIs with budgets follow. */
 import type { ReasonCode } from '@headgate/domain';
 import type { RedactLine } from './log-artifact.js';
-import type { SandboxIdentity } from './sandbox/port.js';
+import type { ExceededLimit, SandboxLimits } from './sandbox/limits.js';
+import type { SandboxFiles, SandboxIdentity } from './sandbox/port.js';
 
-export interface RuntimeLimits {
+/** Time and output are kept whatever the sandbox; of the rest `defaultLimits` hold unless others are given. */
+export interface RuntimeLimits extends Partial<SandboxLimits> {
   readonly wallClockMs: number;
   /** Longest silence on stdout and stderr. */
   readonly silenceMs: number;
@@ -15,6 +17,8 @@ export interface RuntimeInput {
   /** Resolved: the first is a path (`resolveCommand`). No shell. */
   readonly argv: readonly string[];
   readonly cwd: string;
+  /** What an isolating sandbox shows. Left out: the attempt's own folders, when `cwd` is its workspace. */
+  readonly files?: SandboxFiles;
   /** The whole environment (`agentEnvironment`). */
   readonly env: Readonly<Record<string, string>>;
   readonly marker: string;
@@ -37,6 +41,7 @@ export type RuntimeOutcome =
   | { readonly kind: 'exited'; readonly code: number }
   | { readonly kind: 'timeout'; readonly which: 'wall-clock' | 'silence' | 'sandbox-start' }
   | { readonly kind: 'output-limit'; readonly limitBytes: number }
+  | { readonly kind: 'resource-limit'; readonly which: ExceededLimit }
   /** The caller's signal. */
   | { readonly kind: 'killed' }
   | { readonly kind: 'start-failed'; readonly detail: string }
@@ -75,6 +80,8 @@ export function reasonOfOutcome(outcome: RuntimeOutcome): ReasonCode | null {
       break;
     case 'output-limit':
       return 'OUTPUT_LIMIT';
+    case 'resource-limit':
+      return 'RESOURCE_LIMIT';
     case 'start-failed':
       return 'SANDBOX_FAILED';
     case 'refused':

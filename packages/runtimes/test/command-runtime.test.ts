@@ -5,6 +5,8 @@ import {
   CommandRuntime,
   chooseSandbox,
   foldersIn,
+  PidNamespace,
+  ProcessGroup,
   type RuntimeInput,
   reasonOfOutcome,
   runCommands,
@@ -13,7 +15,8 @@ import { registerSecret } from '@headgate/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, type Place, place, processesNamed } from './places.js';
 
-const { provider } = await chooseSandbox();
+/** One that hides nothing: what isolates is tried in isolation.test.ts. */
+const { provider } = await chooseSandbox([new PidNamespace(), new ProcessGroup()]);
 const runtime = new CommandRuntime(provider);
 const limits = { wallClockMs: 20_000, silenceMs: 20_000, sandboxStartMs: 10_000, outputBytes: 1_000_000 };
 

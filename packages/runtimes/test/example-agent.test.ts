@@ -256,11 +256,12 @@ describe('resolveCommand and probeCapabilities', () => {
     expect(resolveCommand([])).toMatchObject({ kind: 'not-found' });
   });
 
-  it('Q20: advertises only what was tried, and no agents of users without isolation', async () => {
+  it('Q20: advertises only what was tried, and agents of users only with isolation', async () => {
     const { capabilities } = await probeCapabilities({ workspacesDir: here.path, sandbox });
     expect(capabilities).toMatchObject({
       isolation: sandbox.provider.isolation,
-      agentRuns: false,
+      agentRuns: sandbox.provider.mayRunUntrusted,
+      limits: sandbox.limits,
       exampleAgent: true,
       node: process.versions.node,
       git: expect.stringMatching(/^\d+\.\d+\.\d+$/),

@@ -1,19 +1,29 @@
-// A worker that starts a sandbox and is then killed by the test. Arguments: provider, marker text.
-import { PidNamespace, ProcessGroup } from '@headgate/runtimes';
+// A worker in a process of its own, to be killed by a test or run as another user. Argument: JSON of
+// {provider, controlGroups, spec}. Prints a line when the sandbox has started, and one when it has ended.
+import { Bubblewrap, Container, PidNamespace, ProcessGroup } from '@headgate/runtimes';
 
-const [, , name, text] = process.argv;
-const provider = name === 'pid-namespace' ? new PidNamespace() : new ProcessGroup();
+const { provider: name, controlGroups, spec } = JSON.parse(process.argv[2]);
+const provider =
+  name === 'bubblewrap'
+    ? new Bubblewrap({ controlGroups })
+    : name === 'pid-namespace'
+      ? new PidNamespace()
+      : name === 'container'
+        ? new Container(JSON.parse(process.env.HEADGATE_TEST_CONTAINER))
+        : new ProcessGroup();
 const probe = await provider.probe();
 if (probe.kind !== 'available') {
-  console.log(`unavailable ${probe.detail}`);
+  console.log(JSON.stringify({ kind: 'unavailable', probe }));
   process.exit(3);
 }
-const sandbox = provider.start({
-  argv: ['/bin/sh', '-c', `setsid sleep 600.${text} & sleep 600.${text}`],
-  cwd: '/tmp',
-  env: { PATH: '/usr/bin:/bin' },
-  marker: `marker-${text}`,
-});
+const sandbox = provider.start(spec);
+let output = '';
+for (const stream of [sandbox.stdout, sandbox.stderr]) {
+  stream.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+}
 const started = await sandbox.started;
 console.log(JSON.stringify(started));
-setInterval(() => {}, 1000);
+const exit = await sandbox.exited;
+console.log(JSON.stringify({ ...exit, output }));

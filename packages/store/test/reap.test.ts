@@ -44,7 +44,7 @@ describe('the reaper', () => {
       },
     ]);
     const [taken] = reapedBy(result);
-    expect(taken !== undefined && taken.reapedAt >= taken.expiredAt).toBe(true);
+    expect(taken !== undefined && taken.reapedAtMs > taken.expiredAtMs).toBe(true);
     const state = await rows(
       db,
       `select q.state, q.waits, a.status, a.reason_code, r.failures_lease_lost as lost, r.failures_application as application

@@ -15,7 +15,7 @@ interface ColumnFact extends Record<string, unknown> {
 
 const described = (): ColumnFact[] =>
   Object.values(schema)
-    .filter((value): value is PgTable => is(value, PgTable))
+    .flatMap((value) => (is(value, PgTable) ? [value] : []))
     .flatMap((table) =>
       Object.values(getTableColumns(table)).map((column) => ({
         table: getTableConfig(table).name,

@@ -1,6 +1,7 @@
 /**
- * Facts in the order of cause: by time, and where two rows share an instant (one transaction), the signal's decision
- * before the run it made, the attempt's end before the run's, and the closing receipt last.
+ * Facts in the order of cause. By time; but rows of one transaction are written in an order of its own, so a decision
+ * stands before the run that it made whatever the clock says, and where two rows share an instant the attempt's end
+ * stands before the run's, and the closing receipt last.
  */
 import { formatId } from '../ids.js';
 import { isReasonCode, messageOf } from '../reasons.js';
@@ -11,6 +12,8 @@ import type { AttemptFact, EventFact, Facts, ReceiptFact } from './facts.js';
 
 interface Ranked {
   readonly step: Step;
+  /** Where it stands in time, in ms. */
+  readonly atMs: number;
   readonly rank: number;
   /** UUIDv7s of one process grow; they order what the rank does not. */
   readonly id: string;
@@ -19,28 +22,40 @@ interface Ranked {
 const RANK = { decision: 0, attempt: 1, event: 2, closing: 3 } as const;
 
 export function stepsOf(facts: Facts): readonly Step[] {
+  const bornAtMs = birthsOf(facts);
   const ranked: Ranked[] = [
     ...facts.receipts.map((receipt) => ({
       step: receiptStep(receipt),
+      atMs: Math.min(receipt.at.getTime(), bornAtMs.get(receipt.id) ?? Number.POSITIVE_INFINITY),
       rank: receipt.kind === 'decision' ? RANK.decision : RANK.closing,
       id: receipt.id,
     })),
     ...facts.events.map((event) => ({
       step: eventStep(event, facts),
+      atMs: event.at.getTime(),
       rank: RANK.event,
       id: event.id,
     })),
     ...facts.attempts.flatMap((attempt) => {
       const step = attemptStep(attempt);
-      return step === null ? [] : [{ step, rank: RANK.attempt, id: attempt.id }];
+      return step === null ? [] : [{ step, atMs: step.at.getTime(), rank: RANK.attempt, id: attempt.id }];
     }),
   ];
   return ranked.sort(byCause).map((one) => one.step);
 }
 
+/** When the run that a decision made began, by the decision's receipt. */
+function birthsOf({ runs, events }: Facts): ReadonlyMap<string, number> {
+  const births = new Map<string, number>();
+  for (const run of runs) {
+    const times = events.filter((event) => event.runId === run.id).map((event) => event.at.getTime());
+    if (times.length > 0) births.set(run.receiptId, Math.min(...times));
+  }
+  return births;
+}
+
 function byCause(a: Ranked, b: Ranked): number {
-  const difference = a.step.at.getTime() - b.step.at.getTime();
-  if (difference !== 0) return difference;
+  if (a.atMs !== b.atMs) return a.atMs - b.atMs;
   if (a.rank !== b.rank) return a.rank - b.rank;
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }

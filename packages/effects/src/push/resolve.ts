@@ -2,7 +2,7 @@
  * The reconciler's part: operations whose run has ended while their outcome was unknown. Reads only, never a
  * call; without the run's lease nobody may call.
  */
-import type { Operation, OperationLedger } from '@headgate/domain';
+import type { Operation, OperationLedger, ReportResult } from '@headgate/domain';
 import { isOperationUnknown } from '@headgate/domain';
 import { HISTORY_OPS, record } from '@headgate/telemetry';
 import { readPushIntent } from './intent.js';
@@ -53,23 +53,22 @@ export async function resolveAmbiguous(input: ResolveInput): Promise<ResolveResu
     case 'ours': {
       const evidence = { source: 'read', sha: trace.foundSha, ref: intent.ref };
       const externalId = `${intent.ref}@${intent.commitSha}`;
-      const report = await ledger.confirm({ key, evidence, externalId, url: operation.url });
-      return { kind: 'resolved', operation: report.operation };
+      return resolvedBy(await ledger.confirm({ key, evidence, externalId, url: operation.url }));
     }
     case 'other': {
-      const report = await ledger.conflicted({
-        key,
-        tries,
-        detail: describeConflict(intent, trace.foundSha),
-      });
-      return { kind: 'resolved', operation: report.operation };
+      const detail = describeConflict(intent, trace.foundSha);
+      return resolvedBy(await ledger.conflicted({ key, tries, detail }));
     }
     case 'untouched': {
       const evidence = { source: 'read', sha: intent.expectedOldSha };
       const report = await ledger.absent({ key, tries, evidence, settleMs });
       return report.kind === 'too-early'
         ? { kind: 'too-early', remainingMs: report.remainingMs }
-        : { kind: 'resolved', operation: report.operation };
+        : resolvedBy(report);
     }
   }
 }
+
+/** Two may read at once; only the one whose report was written has resolved it. */
+const resolvedBy = ({ kind, operation }: ReportResult): ResolveResult =>
+  kind === 'written' ? { kind: 'resolved', operation } : { kind: 'not-ambiguous', operation };

@@ -6,12 +6,10 @@
  *
  * Who dies, and what follows: the command: init ends with its code, the kernel takes the rest. Init: the same.
  * unshare: the kernel kills init. The worker: the kernel kills unshare. So nothing survives in any order.
- * Init is a small shell program because a first process ignores signals that it does not handle: it hands
- * SIGTERM on, and collects what its command leaves behind.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { exitCodeOf } from './exit-code.js';
+import { holdInit, initArgv } from './init.js';
 import { findProgram, tiedToUs } from './launch.js';
 import {
   MARKER_VARIABLE,
@@ -19,19 +17,7 @@ import {
   type SandboxProcess,
   type SandboxProvider,
   type SandboxSpec,
-  type SandboxStart,
 } from './port.js';
-import { childrenOf, identify, type ProcessIdentity, signalProcess } from './process-identity.js';
-
-/** File descriptor 3 says that the namespace stands; the command does not get it. */
-const INIT = [
-  'trap \'[ -z "$child" ] || kill -TERM "$child" 2>/dev/null\' TERM',
-  'printf r >&3; exec 3>&-',
-  '"$@" & child=$!',
-  // A trapped signal interrupts wait, so wait again for as long as the command is there.
-  'while :; do wait "$child"; code=$?; kill -0 "$child" 2>/dev/null || break; done',
-  'exit "$code"',
-].join('\n');
 
 const NAMESPACES = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 const PROBE_TIMEOUT_MS = 10_000;
@@ -67,7 +53,7 @@ export class PidNamespace implements SandboxProvider {
       const code = await exitCodeOf(child);
       if (code === 0) {
         this.#flags = flags;
-        return { kind: 'available', detail: `unshare ${flags.join(' ')}` };
+        return { kind: 'available', detail: `unshare ${flags.join(' ')}`, limits: ['output'] };
       }
     }
     return {
@@ -82,11 +68,7 @@ export class PidNamespace implements SandboxProvider {
       findProgram('unshare') ?? 'unshare',
       ...this.#flags,
       '--',
-      '/bin/sh',
-      '-c',
-      INIT,
-      'headgate-init',
-      ...spec.argv,
+      ...initArgv(spec.argv),
     ]);
     const [command = '', ...args] = argv;
     const child = spawn(command, args, {
@@ -94,58 +76,6 @@ export class PidNamespace implements SandboxProvider {
       env: { ...spec.env, [MARKER_VARIABLE]: spec.marker },
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
-    let init: ProcessIdentity | null = null;
-    const exited = exitCodeOf(child).then((code) => ({ code }));
-    const started = this.#started(child, spec.marker, exited).then((start) => {
-      if (start.kind === 'started') init = start.identity.processes[0] ?? null;
-      return start;
-    });
-    return {
-      stdout: child.stdout as NonNullable<typeof child.stdout>,
-      stderr: child.stderr as NonNullable<typeof child.stderr>,
-      started,
-      exited,
-      terminate: () => {
-        if (init === null) child.kill('SIGKILL');
-        else signalProcess(init, 'SIGTERM');
-      },
-      kill: () => {
-        if (init !== null) signalProcess(init, 'SIGKILL');
-        child.kill('SIGKILL');
-      },
-    };
-  }
-
-  async #started(
-    child: ChildProcess,
-    marker: string,
-    exited: Promise<{ readonly code: number }>,
-  ): Promise<SandboxStart> {
-    const ready = child.stdio[3];
-    if (ready === null || ready === undefined) return { kind: 'start-failed', detail: 'no pipe' };
-    let said = '';
-    child.stderr?.on('data', (chunk: Buffer) => {
-      if (said.length < 4096) said += chunk.toString('utf8');
-    });
-    const first = await Promise.race([
-      once(ready, 'data').then(() => 'ready' as const),
-      exited.then(({ code }) => code),
-    ]);
-    if (first !== 'ready') {
-      return {
-        kind: 'start-failed',
-        detail: `the sandbox ended with ${first} before it stood: ${said.trim()}`,
-      };
-    }
-    const outer = child.pid === undefined ? null : identify(child.pid);
-    const inner = outer === null ? null : identify(childrenOf(outer.pid)[0] ?? 0);
-    return {
-      kind: 'started',
-      identity: {
-        provider: this.name,
-        marker,
-        processes: [inner, outer].filter((target) => target !== null),
-      },
-    };
+    return holdInit(child, this.name, spec.marker);
   }
 }

@@ -26,7 +26,7 @@ export class ProcessGroup implements SandboxProvider {
   readonly mayRunUntrusted = false;
 
   async probe(): Promise<Probe> {
-    return { kind: 'available', detail: 'no isolation: for the example agent only' };
+    return { kind: 'available', detail: 'no isolation: for the example agent only', limits: ['output'] };
   }
 
   start(spec: SandboxSpec): SandboxProcess {

@@ -44,7 +44,10 @@ const due = statement(
 );
 const take = statement(
   'deferred_signal.take',
-  'delete from headgate.deferred_signal where id = any ($1::uuid[]) returning id',
+  `with mine as materialized (
+     select id from headgate.deferred_signal where id = any ($1::uuid[]) order by id for update
+   )
+   delete from headgate.deferred_signal d using mine where d.id = mine.id returning d.id`,
 );
 const dropLatches = statement(
   'deferred_signal.drop_latches',
@@ -52,8 +55,12 @@ const dropLatches = statement(
 );
 const postpone = statement(
   'deferred_signal.postpone',
-  `update headgate.deferred_signal set due_at = clock_timestamp() + $2 * interval '1 millisecond', tries = tries + 1
-    where id = any ($1::uuid[])`,
+  `with mine as materialized (
+     select id from headgate.deferred_signal where id = any ($1::uuid[]) order by id for update
+   )
+   update headgate.deferred_signal d
+      set due_at = clock_timestamp() + $2 * interval '1 millisecond', tries = tries + 1
+     from mine where d.id = mine.id`,
 );
 // A latch whose run is gone without having released it (a lost update, a restored backup).
 const orphanLatches = statement(

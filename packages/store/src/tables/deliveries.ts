@@ -34,11 +34,13 @@ const first = statement(
      join headgate.delivery d on d.source_id = g.source_id and d.event_id = g.event_id
      left join headgate.receipt r on r.id = d.receipt_id`,
 );
+// Rows in use are passed over: a wait here, in the order of the heap, could deadlock with one in the order of keys.
 const forget = statement(
   'delivery.forget_expired',
-  `delete from headgate.delivery
-    where ctid = any (array(select ctid from headgate.delivery where expires_at < clock_timestamp() limit $1))
-      and expires_at < clock_timestamp()`,
+  `with expired as materialized (
+     select ctid from headgate.delivery where expires_at < clock_timestamp() limit $1 for update skip locked
+   )
+   delete from headgate.delivery d using expired where d.ctid = expired.ctid`,
 );
 
 export const deliveries = {

@@ -38,11 +38,13 @@ const drop = statement(
   'idempotency_key.drop',
   'delete from headgate.idempotency_key where tenant_id = $1 and key = $2 and http_status is null',
 );
+// Rows in use are passed over: a wait here, in the order of the heap, could deadlock with one in the order of keys.
 const forget = statement(
   'idempotency_key.forget_expired',
-  `delete from headgate.idempotency_key
-    where ctid = any (array(select ctid from headgate.idempotency_key where expires_at < clock_timestamp() limit $1))
-      and expires_at < clock_timestamp()`,
+  `with expired as materialized (
+     select ctid from headgate.idempotency_key where expires_at < clock_timestamp() limit $1 for update skip locked
+   )
+   delete from headgate.idempotency_key d using expired where d.ctid = expired.ctid`,
 );
 
 export const idempotencyKeys = {

@@ -36,6 +36,9 @@ export interface HeldLease {
 /** The answer of a heartbeat for one lease. */
 export type BeatAnswer = 'renewed' | 'control' | 'busy' | 'expired' | 'lost';
 
+/** Milliseconds with microseconds behind the point: a Date would cut them off, and a renewal just in time look late. */
+const toMs = (instant: string): string => `(extract(epoch from ${instant}) * 1000)::float8`;
+
 // Both unique keys keep rivals apart: a lease that meets one is not made, and its item goes back to ready.
 const take = statement(
   'lease.take',
@@ -85,8 +88,8 @@ const beat = statement(
                when s.run_id is null then 'lost'
                when h.run_id is null then 'busy'
                else 'expired' end as answer,
-          coalesce(r.control, h.control) as control, h.at as "renewedAt", h.expires_at as "previousExpiresAt",
-          r.expires_at as "expiresAt"
+          coalesce(r.control, h.control) as control, ${toMs('h.at')} as "renewedAt",
+          ${toMs('h.expires_at')} as "previousExpiresAt", ${toMs('r.expires_at')} as "expiresAt"
      from mine m
      left join renewed r on r.run_id = m.run_id
      left join held h on h.run_id = m.run_id
@@ -121,8 +124,8 @@ const lockExpired = statement(
   'lease.lock_expired',
   `select l.run_id as "runId", l.tenant_id as "tenantId", l.task_id as "taskId", l.attempt_id as "attemptId",
           l.worker_id as "workerId", l.lease_id as "leaseId", l.fencing_token::text as "fencingToken",
-          l.renew_until <= l.expires_at as overlong, l.graced, l.control, l.expires_at as "expiredAt",
-          clock_timestamp() as "takenAt"
+          l.renew_until <= l.expires_at as overlong, l.graced, l.control,
+          ${toMs('l.expires_at')} as "expiredAtMs", ${toMs('clock_timestamp()')} as "takenAtMs"
      from headgate.lease l
     where l.expires_at <= clock_timestamp() and ($2::uuid[] is null or l.run_id = any ($2::uuid[]))
     order by l.run_id limit $1 for update skip locked`,
@@ -177,8 +180,9 @@ export interface ExpiredLease {
   readonly overlong: boolean;
   readonly graced: boolean;
   readonly control: LeaseControl | null;
-  readonly expiredAt: Date;
-  readonly takenAt: Date;
+  /** Database time. */
+  readonly expiredAtMs: number;
+  readonly takenAtMs: number;
 }
 
 /** An expired lease that was given time (MASS_EXPIRY). */
@@ -213,10 +217,10 @@ interface BeatRow {
   readonly runId: RunId | null;
   readonly answer: string;
   readonly control: LeaseControl | null;
-  readonly renewedAt: Date | null;
-  readonly previousExpiresAt: Date | null;
+  readonly renewedAt: number | null;
+  readonly previousExpiresAt: number | null;
   /** Null: not renewed. */
-  readonly expiresAt: Date | null;
+  readonly expiresAt: number | null;
 }
 
 export interface BeatResult {

@@ -213,11 +213,18 @@ const remove = statement(
   'queue_item.remove',
   'delete from headgate.queue_item where run_id = any ($1::uuid[])',
 );
+// Locked in run id order: several workers judge the same items at once.
 const writeVerdict = statement(
   'queue_item.write_verdict',
-  `update headgate.queue_item q set verdict = g.verdict, verdict_at = clock_timestamp()
-     from unnest($1::uuid[], $2::int[], $3::text[]) as g(run_id, dispatch_no, verdict)
-    where q.run_id = g.run_id and q.dispatch_no = g.dispatch_no and q.state = 'dispatched'
+  `with mine as materialized (
+     select q.run_id, g.verdict
+       from headgate.queue_item q join unnest($1::uuid[], $2::int[], $3::text[]) as g(run_id, dispatch_no, verdict)
+         on q.run_id = g.run_id and q.dispatch_no = g.dispatch_no
+      where q.state = 'dispatched'
+      order by q.run_id for update of q
+   )
+   update headgate.queue_item q set verdict = m.verdict, verdict_at = clock_timestamp()
+     from mine m where q.run_id = m.run_id
    returning q.run_id as "runId"`,
 );
 // Defers one dispatched item uncharged: the source is unreachable, capacity is out.

@@ -62,10 +62,14 @@ export async function walk(c: Connection, walks: readonly Walk[]): Promise<Reado
 // The version that waits behind the run becomes due: it is then admitted through the one insert path.
 const releaseLatch = statement(
   'deferred_signal.release_latch',
-  `update headgate.deferred_signal d set due_at = clock_timestamp()
-     from headgate.run r join headgate.task t on t.id = r.task_id
-    where r.id = any ($1::uuid[]) and d.task_id = t.id and d.receipt_id = t.next_receipt_id
-      and d.due_at > clock_timestamp()`,
+  `with latched as materialized (
+     select d.id
+       from headgate.run r join headgate.task t on t.id = r.task_id
+       join headgate.deferred_signal d on d.task_id = t.id and d.receipt_id = t.next_receipt_id
+      where r.id = any ($1::uuid[]) and d.due_at > clock_timestamp()
+      order by d.id for update of d
+   )
+   update headgate.deferred_signal d set due_at = clock_timestamp() from latched where d.id = latched.id`,
 );
 const buryDead = statement(
   'dead_letter.bury',

@@ -50,8 +50,8 @@ export interface Reaped {
   readonly reasonCode: ReasonCode;
   readonly status: RunStatus;
   /** Both in database time. */
-  readonly expiredAt: Date;
-  readonly reapedAt: Date;
+  readonly expiredAtMs: number;
+  readonly reapedAtMs: number;
 }
 
 export type ReapResult =
@@ -75,8 +75,8 @@ export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult
   }
   if (result.kind === 'reaped') {
     for (const run of result.runs) {
-      const { expiredAt, reapedAt, status } = run;
-      tell.took(HISTORY_OPS.reap, run, { expiredAt, reapedAt, status });
+      const { expiredAtMs, reapedAtMs, status } = run;
+      tell.took(HISTORY_OPS.reap, run, { expiredAt: expiredAtMs, reapedAt: reapedAtMs, status });
     }
   } else {
     for (const lease of result.leases) {
@@ -151,8 +151,8 @@ async function reapOnce(
       fencingToken: lease.fencingToken,
       reasonCode: ending.attempt.reasonCode ?? 'WORKER_LOST',
       status: ending.status,
-      expiredAt: lease.expiredAt,
-      reapedAt: lease.takenAt,
+      expiredAtMs: lease.expiredAtMs,
+      reapedAtMs: lease.takenAtMs,
     });
   }
   await writeEndings(c, endings);

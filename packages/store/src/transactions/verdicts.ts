@@ -41,7 +41,7 @@ export async function writeVerdicts(
   const others = rows.filter((row) => row.verdict.kind !== 'fresh');
   const written = new Set<RunId>();
   if (fresh.length > 0) {
-    const kept = await pool.use((c) =>
+    const kept = await pool.transaction((c) =>
       queueItems.writeVerdicts(
         c,
         fresh.map((row) => ({ ...row, verdict: 'fresh' })),

@@ -89,7 +89,10 @@ export function mountPages(
   });
   page('/why', async (caller, request) => {
     const asked = request.query['ref'];
-    const ref = typeof asked === 'string' ? asked.trim().slice(0, MAX_REFERENCE_CHARACTERS) : '';
+    const ref =
+      typeof asked === 'string'
+        ? asked.replaceAll('\u0000', '').trim().slice(0, MAX_REFERENCE_CHARACTERS)
+        : '';
     if (ref === '') return { title: 'Why', main: whyPage(null), isLive: false };
     const explanation = await inScope(context, caller, (c) =>
       explanationOf(context, caller, c, waiting, ref),

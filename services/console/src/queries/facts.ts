@@ -104,7 +104,7 @@ async function byNewestReceipts(c: Connection, condition: SQL): Promise<Found> {
   const found = await rows<{ id: ReceiptId; taskId: TaskId | null }>(
     c,
     sql`select id, task_id as "taskId"
-          from (select id, kind, task_id, repository, target_id from headgate.receipt
+          from (select id, kind, task_id, repository, target_id, input_version from headgate.receipt
                  order by id desc limit ${LOOKED_THROUGH}) newest
          where kind = 'decision' and ${condition} order by id desc limit ${MAX_ROWS}`,
   );

@@ -49,7 +49,7 @@ export async function pageOf<Id extends string>(c: Connection, question: PageQue
     if (seen.length < stretch) return { ids: found, nextCursor: null };
     after = seen.at(-1)?.id ?? null;
     if (lookedAt >= MAX_LOOKED_AT) return { ids: found, nextCursor: writeCursor(after) };
-    stretch = Math.min(MAX_LOOKED_AT, stretch * 4);
+    stretch = Math.min(MAX_LOOKED_AT - lookedAt, stretch * 4);
   }
 }
 

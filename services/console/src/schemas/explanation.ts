@@ -2,7 +2,7 @@ import { MAX_REFERENCE_CHARACTERS } from '@headgate/domain';
 import type { Explanation, Problem } from '@headgate/sdk';
 import { outcome } from './receipt.js';
 import { waitingSchema } from './run.js';
-import { instant, reasonCode, shapeOf, z } from './shape.js';
+import { instant, reasonCode, shapeOf, storableText, z } from './shape.js';
 
 export const explanationSchema = shapeOf<Explanation>()(
   z
@@ -29,7 +29,7 @@ export const explanationSchema = shapeOf<Explanation>()(
     .openapi('Explanation'),
 );
 
-export const explainQuery = z.strictObject({ ref: z.string().trim().min(1).max(MAX_REFERENCE_CHARACTERS) });
+export const explainQuery = z.strictObject({ ref: storableText(MAX_REFERENCE_CHARACTERS) });
 
 export const problemSchema = shapeOf<Problem>()(
   z

@@ -1,11 +1,9 @@
-import { OPERATION_KINDS, OPERATION_STATES, RUN_STATUSES } from '@headgate/domain';
+import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
 import type { Artifact, Run, RunDetail, Waiting } from '@headgate/sdk';
 import { filterText, instant, pageOf, pageQuery, reasonCode, shapeOf, timeQuery, usd, z } from './shape.js';
 
 export const runStatus = z.enum(RUN_STATUSES).openapi('RunStatus');
-export const publicStatusSchema = z
-  .enum(['waiting', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'])
-  .openapi('PublicStatus');
+export const publicStatusSchema = z.enum(PUBLIC_STATUSES).openapi('PublicStatus');
 
 export const waitingSchema = shapeOf<Waiting>()(
   z

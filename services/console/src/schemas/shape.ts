@@ -39,7 +39,14 @@ export const timeQuery = {
   since: z.iso.datetime({ offset: true }).optional().openapi({ description: 'Created at or after' }),
   until: z.iso.datetime({ offset: true }).optional().openapi({ description: 'Created before' }),
 };
+/** Text that Postgres can compare with. */
+export const storableText = (maxCharacters: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxCharacters)
+    .refine((text) => !text.includes('\u0000'), 'it holds a NUL character');
 /** A filter: one value, not empty, not endless. */
-export const filterText = z.string().min(1).max(2_048).optional();
+export const filterText = storableText(2_048).optional();
 
 export { z };

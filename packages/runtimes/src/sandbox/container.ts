@@ -1,0 +1,295 @@
+/**
+ * A container of docker or podman: the command sees an image, its own folders, and no network. For machines whose
+ * bubblewrap does not work, or whose agents need another system than the worker's.
+ *
+ *   worker ─pdeathsig─► client (docker run)      engine ─► init (PID 1 inside) ─► the command
+ *                          ▲ watched by guardian ───────────► removes the container
+ *
+ * The container is the engine's child, not ours, so ending the client ends nothing. Therefore a guardian is started
+ * before the client, in a session of its own and outside the container: it waits until the client is gone, whoever
+ * ended it, and removes the container. Who dies, and what follows: the command: init ends, the engine takes the rest,
+ * the client ends. The worker, or the client: the guardian removes the container within its period. The guardian: only
+ * root or our own user could end it; then the container lasts as long as its command.
+ *
+ * The image is never fetched here: what runs agents is chosen by a person. It needs /bin/sh and env.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { totalmem } from 'node:os';
+import { basename } from 'node:path';
+import { PassThrough, type Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { bindsOf, filesOf } from './bubblewrap/arguments.js';
+import { sandboxUserId } from './bubblewrap/sandbox-user.js';
+import { exitCodeOf } from './exit-code.js';
+import { findProgram, SYSTEM_PATH, tiedToUs } from './launch.js';
+import { watchDisk } from './limit/watch.js';
+import { defaultLimits, scratchBytes } from './limits.js';
+import {
+  MARKER_VARIABLE,
+  type Probe,
+  type SandboxProcess,
+  type SandboxProvider,
+  type SandboxSpec,
+  type SandboxStart,
+} from './port.js';
+import { identify } from './process-identity.js';
+
+export interface ContainerOptions {
+  /** The client's name or path. Left out: docker, else podman. */
+  readonly engine?: string;
+  readonly image?: string;
+  /** Before `run`: for podman `--runtime`, for docker `--context`. */
+  readonly engineArgs?: readonly string[];
+}
+
+/** Has Node and git, as the agents of most users need. */
+const DEFAULT_IMAGE = 'node:22-bookworm';
+/** A daemon that does not answer in this time is as good as none. podman has none and only takes its time. */
+const DAEMON_TIMEOUT_MS = 2_000;
+const PROBE_TIMEOUT_MS = 15_000;
+
+/** $1 = what says that it stands. Like `init.ts`, but without a descriptor of its own: engines hand none in. */
+const INIT = [
+  'trap \'[ -z "$child" ] || kill -TERM "$child" 2>/dev/null\' TERM',
+  'echo "$1" >&2; shift',
+  '"$@" & child=$!',
+  'while :; do wait "$child"; code=$?; kill -0 "$child" 2>/dev/null || break; done',
+  'exit "$code"',
+].join('\n');
+
+/** $1 = owner or empty, then the folders that become its own, `--`, the container's name, the client's argv. */
+const LAUNCH = [
+  'owner=$1; shift',
+  'while [ "$1" != -- ]; do [ -z "$owner" ] || chown -Rh "$owner:$owner" -- "$1"; shift; done; shift',
+  'name=$1 engine=$2 client=$$; shift',
+  'export name engine client',
+  'setsid /bin/sh -c \'while kill -0 "$client"; do sleep 0.2; done; exec "$engine" rm --force "$name"\' </dev/null >/dev/null 2>&1 &',
+  'exec "$@"',
+].join('\n');
+
+export class Container implements SandboxProvider {
+  readonly name = 'container';
+  readonly isolation = 'container';
+  readonly mayRunUntrusted = true;
+  readonly #engine: string | null;
+  readonly #image: string;
+  readonly #engineArgs: readonly string[];
+
+  constructor(options: ContainerOptions = {}) {
+    const named = options.engine;
+    this.#engine =
+      named === undefined
+        ? (findProgram('docker') ?? findProgram('podman'))
+        : named.startsWith('/')
+          ? named
+          : findProgram(named);
+    this.#image = options.image ?? DEFAULT_IMAGE;
+    this.#engineArgs = options.engineArgs ?? [];
+  }
+
+  async probe(): Promise<Probe> {
+    const engine = this.#engine;
+    if (engine === null) {
+      return {
+        kind: 'unavailable',
+        detail: 'neither docker nor podman is installed',
+        remedy: 'apt-get install podman',
+      };
+    }
+    const isPodman = basename(engine) === 'podman';
+    const info = await this.#ask(['info'], isPodman ? PROBE_TIMEOUT_MS : DAEMON_TIMEOUT_MS);
+    if (info !== null) {
+      const remedy = isPodman ? `${engine} info` : 'systemctl start docker';
+      return { kind: 'unavailable', detail: `${engine} does not answer: ${info}`, remedy };
+    }
+    const remedy = `${engine} pull ${this.#image}`;
+    const image = await this.#ask(['image', 'inspect', this.#image], PROBE_TIMEOUT_MS);
+    if (image !== null) return { kind: 'unavailable', detail: `there is no image ${this.#image}`, remedy };
+    const tried = await this.#try();
+    if (tried !== null)
+      return { kind: 'unavailable', detail: tried, remedy: `${engine} run --rm ${this.#image} true` };
+    const limits = findProgram('find') === null ? [] : (['disk'] as const);
+    return {
+      kind: 'available',
+      detail: `${engine} with ${this.#image}`,
+      limits: ['memory', 'processes', ...limits, 'output'],
+    };
+  }
+
+  start(spec: SandboxSpec): SandboxProcess {
+    const engine = this.#engine;
+    if (engine === null) throw new Error('there is no container engine');
+    const name = `headgate-${randomBytes(8).toString('hex')}`;
+    const ready = randomBytes(16).toString('hex');
+    const userId = sandboxUserId(spec.marker);
+    const ownPaths = filesOf(spec).writable;
+    const client = [engine, ...this.#engineArgs, ...runArguments(spec, this.#image, name, userId)];
+    const [command = '', ...args] = tiedToUs([
+      '/bin/sh',
+      '-ec',
+      LAUNCH,
+      'headgate',
+      userId === null ? '' : String(userId),
+      ...ownPaths,
+      '--',
+      name,
+      ...client,
+      '/bin/sh',
+      '-c',
+      INIT,
+      'headgate-init',
+      ready,
+      // The image has a Node of its own, elsewhere.
+      ...spec.argv.map((word, index) => (index === 0 && word === process.execPath ? 'node' : word)),
+    ]);
+    const child = spawn(command, args, {
+      cwd: '/',
+      env: { PATH: SYSTEM_PATH, ...engineEnvironment(), [MARKER_VARIABLE]: spec.marker },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const { readyAt, rest } = afterLine(child.stderr, ready);
+    const ended = exitCodeOf(child);
+    const remove = (): Promise<string | null> => this.#ask(['rm', '--force', name]);
+    const kill = (): void => {
+      child.kill('SIGKILL');
+      void remove();
+    };
+    const limits = { ...defaultLimits(totalmem()), ...spec.limits };
+    const watch = watchDisk(limits, ownPaths, kill);
+    const started = Promise.race([
+      readyAt.then((): SandboxStart => {
+        const outer = child.pid === undefined ? null : identify(child.pid);
+        const processes = outer === null ? [] : [outer];
+        return { kind: 'started', identity: { provider: this.name, marker: spec.marker, processes } };
+      }),
+      ended.then(
+        (code): SandboxStart => ({
+          kind: 'start-failed',
+          detail: `the container ended with ${code} before it stood`,
+        }),
+      ),
+    ]);
+    return {
+      stdout: child.stdout,
+      stderr: rest,
+      started,
+      exited: ended.then(async (code) => {
+        // The client of a container that was ended by force leaves before the container does.
+        await remove();
+        const exceeded = await watch.stop();
+        return exceeded === null ? { code } : { code, exceeded };
+      }),
+      terminate: () => void this.#ask(['kill', '--signal', 'TERM', name]),
+      kill,
+    };
+  }
+
+  /** null when it answered well, else what it said. */
+  async #ask(args: readonly string[], timeoutMs = 30_000): Promise<string | null> {
+    try {
+      await promisify(execFile)(this.#engine ?? '', [...this.#engineArgs, ...args], {
+        timeout: timeoutMs,
+        killSignal: 'SIGKILL',
+        env: { PATH: SYSTEM_PATH, ...engineEnvironment() },
+        cwd: '/',
+      });
+      return null;
+    } catch (error) {
+      const { stderr, message, killed } = error as Error & { stderr?: string; killed?: boolean };
+      return killed === true ? `no answer within ${timeoutMs} ms` : (stderr?.trim() ?? '') || message;
+    }
+  }
+
+  async #try(): Promise<string | null> {
+    const files = { writable: [], readOnly: [], scratch: [] };
+    const spec = {
+      argv: ['/bin/sh', '-c', 'exit 0'],
+      cwd: '/',
+      env: {},
+      marker: `probe-${process.pid}`,
+      files,
+    };
+    const running = this.start(spec);
+    let said = '';
+    running.stdout.resume();
+    running.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString('utf8');
+    });
+    const { code } = await running.exited;
+    return code === 0 ? null : said.trim() || `the container ended with ${code}`;
+  }
+}
+
+function runArguments(
+  spec: SandboxSpec,
+  image: string,
+  name: string,
+  userId: number | null,
+): readonly string[] {
+  const limits = { ...defaultLimits(totalmem()), ...spec.limits };
+  const size = scratchBytes(limits);
+  const user =
+    userId === null ? `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}` : `${userId}:${userId}`;
+  const args = ['run', '--rm', '--name', name, '--user', user, '--network', 'none', '--read-only'];
+  args.push('--cap-drop', 'ALL', '--security-opt', 'no-new-privileges', '--hostname', 'sandbox');
+  args.push('--memory', String(limits.memoryBytes), '--memory-swap', String(limits.memoryBytes));
+  args.push('--pids-limit', String(limits.processes), '--ulimit', 'core=0:0', '--ulimit', 'nofile=4096:4096');
+  args.push(
+    '--ulimit',
+    `nproc=${limits.processes}:${limits.processes}`,
+    '--ulimit',
+    fileSize(limits.diskBytes),
+  );
+  for (const path of ['/tmp', ...filesOf(spec).scratch]) {
+    args.push('--tmpfs', `${path}:rw,exec,nosuid,nodev,mode=1777,size=${size}`);
+  }
+  for (const { path, isWritable } of bindsOf(spec)) {
+    if (/[,"\n]/.test(path))
+      throw new Error(`${path} cannot be shown: its name has a comma, a quote or a line's end`);
+    args.push('--mount', `type=bind,source=${path},target=${path}${isWritable ? '' : ',readonly'}`);
+  }
+  args.push('--workdir', spec.cwd, '--entrypoint', '', image);
+  // Not by --env: engines and images add variables of their own.
+  const env = Object.entries({ ...spec.env, [MARKER_VARIABLE]: spec.marker });
+  return [...args, 'env', '-i', ...env.map(([key, value]) => `${key}=${value}`)];
+}
+
+const fileSize = (diskBytes: number): string => `fsize=${diskBytes + 1024 * 1024}:${diskBytes + 1024 * 1024}`;
+
+/** Where a client finds its engine and its images: the worker's own business, never the command's. */
+function engineEnvironment(): Record<string, string> {
+  const names = ['HOME', 'XDG_RUNTIME_DIR', 'DOCKER_HOST', 'DOCKER_CONTEXT', 'CONTAINER_HOST'];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** Settles at the line, and passes everything else on. */
+function afterLine(
+  stream: Readable,
+  line: string,
+): { readonly readyAt: Promise<void>; readonly rest: Readable } {
+  const rest = new PassThrough();
+  const wanted = Buffer.from(`${line}\n`);
+  let before = Buffer.alloc(0);
+  const readyAt = new Promise<void>((resolve) => {
+    const look = (chunk: Buffer): void => {
+      before = Buffer.concat([before, chunk]);
+      const at = before.indexOf(wanted);
+      if (at < 0) return;
+      stream.off('data', look);
+      rest.write(before.subarray(0, at));
+      rest.write(before.subarray(at + wanted.length));
+      before = Buffer.alloc(0);
+      stream.pipe(rest);
+      resolve();
+    };
+    stream.on('data', look);
+    stream.once('end', () => rest.end(before));
+  });
+  return { readyAt, rest };
+}

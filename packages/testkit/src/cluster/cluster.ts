@@ -1,0 +1,412 @@
+/**
+ * The whole system as it is deployed, on this machine: each service a process of its own (or all in one), real
+ * Postgres, Redis and git, a bare repository as the forge with its own record of pushes. A test sends signals, kills,
+ * freezes and starts again, and in the end has the history checker judge what happened.
+ *
+ * Who writes: only the services write rows, as in production; the test reads, and cancels through the store's own
+ * transaction where no console runs.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LeaseTiming, Policy, RoutePolicy, RunId, RunStatus } from '@headgate/domain';
+import {
+  apiTokens,
+  cancelRun,
+  type Database,
+  generateToken,
+  openDatabase,
+  policies,
+  type Stopped,
+} from '@headgate/store';
+import { createLogger, HISTORY_OPS } from '@headgate/telemetry';
+import { Pool } from 'pg';
+import { onTestFailed, TestRunner } from 'vitest';
+import { followSignals, type SignalFollower } from '../follow-signals.js';
+import { type BareRepository, bareRepository } from '../github/bare-repository.js';
+import { Deliveries } from '../github/deliveries.js';
+import { atEnd } from '../services/at-end.js';
+import { eventually } from '../services/eventually.js';
+import { removeDataFolder, temporaryDataFolder } from '../services/temporary-folder.js';
+import { type ForeignJob, injectJobs } from './foreign-jobs.js';
+import { type AgentPush, agentPushes } from './forge-log.js';
+import { Gates } from './gates.js';
+import { gather, type JudgedCluster, type JudgeOptions, judge } from './judge.js';
+import { Member, SERVICE_NAMES, type ServiceName } from './member.js';
+import { type ClusterRun, Questions } from './questions.js';
+import { Sampler } from './sampler.js';
+import { type CheckDelivery, type SignalReply, sendCheck, submitWork, type WorkCall } from './senders.js';
+import { type ClusterPostgres, type ClusterRedis, clusterPostgres, clusterRedis } from './stores.js';
+import { TestHistory } from './test-history.js';
+import { PATIENT_LEASE, workloadPolicy } from './workload.js';
+
+export interface ClusterOptions {
+  /** How many processes of each; default one each, two workers, no console. */
+  readonly services?: Partial<Record<ServiceName, number>>;
+  /**
+   * `apart`: each service a process of its own. `control`: one process for all but the workers, which is quicker to
+   * start where only workers are killed. `one`: everything in one, for tests that kill nothing. Default `control`.
+   */
+  readonly layout?: 'apart' | 'control' | 'one';
+  readonly redis?: 'shared' | 'private' | 'none';
+  readonly postgres?: 'shared' | 'private';
+  /** Default `PATIENT_LEASE`. */
+  readonly lease?: LeaseTiming;
+  /** Applied to every route of the workload. */
+  readonly route?: Partial<RoutePolicy>;
+  readonly policy?: Partial<Omit<Policy, 'digest'>>;
+  /** Runs at once of each worker. */
+  readonly slots?: number;
+  /** Handed to `create<Service>`. */
+  readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
+  /** A schedule that ticks every second; its work is one run, since the head does not move. */
+  readonly ticking?: boolean;
+  /** `point=action;…`, for every process that is not a worker of its own. */
+  readonly failPoints?: string;
+  /** Whether agents and verifications that gates can hold run through from the start. */
+  readonly gatesOpen?: boolean;
+}
+
+export interface MemberOptions {
+  readonly failPoints?: string;
+  readonly options?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const DEFAULT_SERVICES: Record<ServiceName, number> = {
+  intake: 1,
+  scheduler: 1,
+  worker: 2,
+  reconciler: 1,
+  console: 0,
+};
+const WEBHOOK_SECRET = 'cluster-webhook-secret';
+/** What a worker in these tests is given beside its defaults: a push that was cut off is soon looked for. */
+const WORKER_OPTIONS = { settleMs: 500, timing: { pollMs: 250, killGraceMs: 300 } };
+
+export class Cluster {
+  readonly members: Member[] = [];
+  readonly gates: Gates;
+  readonly signals: SignalFollower;
+  readonly deliveries = new Deliveries();
+  readonly ask: Questions;
+  readonly token = generateToken();
+  readonly #history: TestHistory;
+  #sampler: Sampler | null = null;
+  #isEnding = false;
+
+  constructor(
+    readonly folder: string,
+    readonly forge: BareRepository,
+    readonly postgres: ClusterPostgres,
+    readonly redis: ClusterRedis,
+    readonly database: Database,
+    readonly pool: Pool,
+    readonly options: ClusterOptions,
+  ) {
+    this.gates = new Gates(join(folder, 'gates'));
+    this.signals = followSignals(join(folder, 'signals.jsonl'));
+    this.ask = new Questions(pool);
+    this.#history = new TestHistory(this.historyDir);
+  }
+
+  get historyDir(): string {
+    return join(this.folder, 'history');
+  }
+
+  /** Starts one more process of a service. */
+  async add(service: ServiceName, change: MemberOptions = {}): Promise<Member> {
+    const member = this.#newMember([service], change);
+    await member.start();
+    await member.ready();
+    return member;
+  }
+
+  #newMember(services: readonly ServiceName[], change: MemberOptions): Member {
+    const [only] = services;
+    const kind = services.length === 1 && only !== undefined ? only : 'several';
+    const number = this.members.filter((member) => member.name.startsWith(`${kind}-`)).length + 1;
+    const own = Object.assign({}, ...services.map((service) => this.#optionsOf(service)));
+    const options = { ...own, ...change.options };
+    const member = new Member({
+      name: `${kind}-${number}`,
+      services,
+      env: { ...this.#environment(), ...change.env },
+      ...(Object.keys(options).length === 0 ? {} : { options }),
+      ...(change.failPoints === undefined ? {} : { failPoints: change.failPoints }),
+    });
+    this.members.push(member);
+    return member;
+  }
+
+  #optionsOf(service: ServiceName): Readonly<Record<string, unknown>> {
+    const given = { ...(service === 'worker' ? WORKER_OPTIONS : {}), ...this.options.options?.[service] };
+    return Object.keys(given).length === 0 ? {} : { [service]: given };
+  }
+
+  #environment(): Readonly<Record<string, string>> {
+    const { urls } = this.postgres;
+    return {
+      DATABASE_URL_SERVICE: urls.serviceUrl,
+      DATABASE_URL_API: urls.apiUrl,
+      ...(this.redis.url === null ? {} : { REDIS_URL: this.redis.url }),
+      HEADGATE_PORT: '0',
+      HEADGATE_DATA_DIR: join(this.folder, 'data'),
+      HEADGATE_HISTORY_DIR: this.historyDir,
+      HEADGATE_SIGNALS_FILE: join(this.folder, 'signals.jsonl'),
+      HEADGATE_WORKER_SLOTS: String(this.options.slots ?? 4),
+      HEADGATE_NO_REDIS: this.redis.url === null ? '1' : '',
+      LOG_LEVEL: 'info',
+      OTEL_SDK_DISABLED: 'true',
+    };
+  }
+
+  /** Starts the processes that the options name, side by side. */
+  async start(): Promise<void> {
+    const counts = { ...DEFAULT_SERVICES, ...this.options.services };
+    const wanted = SERVICE_NAMES.filter((service) => counts[service] > 0);
+    const { layout = 'control' } = this.options;
+    const shared = wanted.filter(
+      (service) => layout === 'one' || (layout === 'control' && service !== 'worker'),
+    );
+    const failPoints = this.options.failPoints === undefined ? {} : { failPoints: this.options.failPoints };
+    for (let n = 0; shared.some((service) => counts[service] > n); n += 1) {
+      this.#newMember(
+        shared.filter((service) => counts[service] > n),
+        failPoints,
+      );
+    }
+    for (const service of wanted.filter((name) => !shared.includes(name))) {
+      for (let n = 0; n < counts[service]; n += 1) this.#newMember([service], {});
+    }
+    await Promise.all(
+      this.members.map(async (member) => {
+        await member.start();
+        await member.ready();
+      }),
+    );
+  }
+
+  /** The n-th process that runs a service, from 0. */
+  member(service: ServiceName, index = 0): Member {
+    const found = this.members.filter((member) => member.services.includes(service))[index];
+    if (found === undefined) throw new Error(`the cluster has no ${service} ${index}`);
+    return found;
+  }
+
+  /** The process in which a worker id lives. Asked of the workers' own words. */
+  async workerNamed(workerId: string): Promise<Member> {
+    const { rows } = await this.pool.query<{ pid: number }>('select pid from headgate.worker where id = $1', [
+      workerId,
+    ]);
+    const found = this.members.find((member) => member.process.pid === rows[0]?.pid);
+    if (found === undefined) throw new Error(`no process of this cluster is worker ${workerId}`);
+    return found;
+  }
+
+  /** A failed check by webhook, to the first intake or the one named. */
+  async send(
+    delivery: Omit<CheckDelivery, 'headSha'> & { readonly headSha?: string },
+    to?: Member,
+  ): Promise<SignalReply> {
+    const headSha = delivery.headSha ?? (await this.head());
+    return sendCheck(this.deliveries, (to ?? this.member('intake')).url, WEBHOOK_SECRET, {
+      ...delivery,
+      headSha,
+    });
+  }
+
+  /** As `send`, and it must lead to a run of its own: gives the run's id. */
+  async sendForRun(check: string): Promise<RunId> {
+    const reply = await this.send({ check });
+    if (reply.runId === null || reply.outcome !== 'accept' || reply.existing === true) {
+      throw new Error(`${check} led to no new run: ${reply.httpStatus} ${JSON.stringify(reply.body)}`);
+    }
+    return reply.runId;
+  }
+
+  /** Many at once: `sendForRuns('quick', 60)` sends `quick-1` … `quick-60`. */
+  sendForRuns(route: string, count: number, first = 1): Promise<readonly RunId[]> {
+    return Promise.all(Array.from({ length: count }, (_, n) => this.sendForRun(`${route}-${first + n}`)));
+  }
+
+  submitWork(call: WorkCall, to?: Member): Promise<SignalReply> {
+    return submitWork((to ?? this.member('intake')).url, this.token, call);
+  }
+
+  async head(): Promise<string> {
+    const head = await this.forge.head();
+    if (head === null) throw new Error('the forge has no default branch');
+    return head;
+  }
+
+  /** A cancel by a person. The history has it, for the checker. */
+  async cancel(runId: RunId): Promise<Stopped | null> {
+    this.#history.record({ type: 'invoke', op: HISTORY_OPS.cancel, run: runId });
+    const stopped = await cancelRun(this.database.reserved, runId, { actor: 'test', reason: null });
+    const took =
+      stopped?.result === 'ended' || stopped?.result === 'requested' || stopped?.result === 'already';
+    this.#history.record({ type: took ? 'ok' : 'fail', op: HISTORY_OPS.cancel, run: runId });
+    return stopped;
+  }
+
+  async flushRedis(): Promise<void> {
+    await this.redis.flush();
+    this.#history.record({ type: 'info', op: HISTORY_OPS.redisFlushed });
+  }
+
+  /** Waits until the run is in one of these statuses; fails at once when it ended otherwise. */
+  async waitForRun(
+    runId: string,
+    statuses: RunStatus | readonly RunStatus[],
+    deadlineMs = 30_000,
+  ): Promise<ClusterRun> {
+    const wanted = typeof statuses === 'string' ? [statuses] : statuses;
+    return eventually(
+      async () => {
+        const run = await this.ask.run(runId);
+        return wanted.includes(run.status) ? run : null;
+      },
+      { what: `run ${runId} is ${wanted.join(' or ')}`, deadlineMs, everyMs: 25 },
+    ).catch(async (fault: unknown) => {
+      throw new Error(`${String(fault)}; it is ${JSON.stringify(await this.ask.run(runId))}\n${this.logs()}`);
+    });
+  }
+
+  waitForRuns(
+    runIds: readonly string[],
+    status: RunStatus,
+    deadlineMs = 60_000,
+  ): Promise<readonly ClusterRun[]> {
+    return Promise.all(runIds.map((runId) => this.waitForRun(runId, status, deadlineMs)));
+  }
+
+  /** Puts jobs into Redis as anybody who reaches it can. */
+  async inject(jobs: readonly ForeignJob[], queue = 'default'): Promise<void> {
+    if (this.redis.url === null) throw new Error('this cluster has no Redis');
+    await injectJobs(this.redis.url, queue, jobs);
+  }
+
+  /** The process that reached a fail-point, once it has. */
+  async failPointReached(failPoint: string, member?: Member, deadlineMs = 30_000): Promise<void> {
+    await eventually(
+      () =>
+        this.signals
+          .all()
+          .some(
+            ({ name, pid, detail }) =>
+              name === 'failpoint.reached' &&
+              detail['failPoint'] === failPoint &&
+              (member === undefined || pid === member.process.pid),
+          ),
+      { what: `${member?.name ?? 'some process'} reaches ${failPoint}`, deadlineMs },
+    ).catch((fault: unknown) => {
+      throw new Error(`${String(fault)}\n${this.logs()}`);
+    });
+  }
+
+  /** Begins to look where all runs are, five times a second; `check` hands the looks to the checker. */
+  sample(): void {
+    this.#sampler ??= new Sampler(this.pool);
+  }
+
+  /** Waits until nothing will move any more: every run at its end (or with a person), nothing held, nothing in doubt. */
+  async settle(deadlineMs = 60_000): Promise<void> {
+    await eventually(
+      async () => {
+        const moving = await this.ask.moving();
+        return Object.values(moving).every((count) => count === 0);
+      },
+      { what: 'everything has come to rest', deadlineMs, everyMs: 50 },
+    ).catch(async (fault: unknown) => {
+      const [moving, runs] = [await this.ask.moving(), await this.ask.runs()];
+      const left = runs.filter((run) => run.sealed || run.status !== 'SUCCEEDED');
+      throw new Error(`${String(fault)}\n${JSON.stringify(moving)}\n${JSON.stringify(left)}\n${this.logs()}`);
+    });
+    await this.#sampler?.stop();
+  }
+
+  /** What the agents' results changed at the forge, in its order. */
+  pushes(): Promise<readonly AgentPush[]> {
+    return agentPushes(this.forge);
+  }
+
+  /** Every run that succeeded has pushed exactly once, by content; no other has pushed twice. Gives the pushes. */
+  async check(options: JudgeOptions = {}): Promise<JudgedCluster> {
+    const parts = {
+      pool: this.pool,
+      forge: this.forge,
+      historyDir: this.historyDir,
+      snapshots: this.#sampler?.snapshots ?? [],
+    };
+    const { ttlMs, stopMarginMs } = this.options.lease ?? PATIENT_LEASE;
+    const settings = { ttlMs, stopMarginMs, slackMs: 10_000, ...options.settings };
+    return judge(await gather(parts, options), { ...options, settings });
+  }
+
+  /** The last words of every process, for a failed test. */
+  logs(lines = 40): string {
+    return this.members
+      .map((member) => `--- ${member.name}\n${member.log().trimEnd().split('\n').slice(-lines).join('\n')}`)
+      .join('\n');
+  }
+
+  /** What the processes logged as errors: a fault that somebody handled is a warning. */
+  faultsLogged(): readonly string[] {
+    const isError = (line: string): boolean => /^\{"level":[56]0/.test(line);
+    return this.members.flatMap((member) => member.log().split('\n').filter(isError));
+  }
+
+  /** Kills what still runs. */
+  async stop(): Promise<void> {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    await this.#sampler?.stop();
+    await Promise.all(this.members.filter((member) => member.isRunning).map((member) => member.kill9()));
+  }
+}
+
+/** Starts a cluster. It ends with the test, or with the file when it was started outside of one. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const folder = temporaryDataFolder();
+  atEnd(() => removeDataFolder(folder));
+  for (const name of ['data', 'gates', 'history']) mkdirSync(join(folder, name), { recursive: true });
+  const secretFile = join(folder, 'webhook-secret');
+  writeFileSync(secretFile, WEBHOOK_SECRET, { mode: 0o600 });
+  const [forge, postgres, redis] = await Promise.all([
+    bareRepository({ path: join(folder, 'forge.git') }),
+    clusterPostgres(options.postgres ?? 'shared'),
+    clusterRedis(options.redis ?? 'shared'),
+  ]);
+  const database = openDatabase({
+    serviceUrl: postgres.urls.serviceUrl,
+    applicationName: 'cluster test',
+    logger: createLogger('cluster', { level: 'silent' }),
+  });
+  atEnd(() => database.close());
+  const pool = new Pool({ connectionString: postgres.urls.serviceUrl, max: 4 });
+  pool.on('error', () => {});
+  atEnd(() => pool.end());
+  const cluster = new Cluster(folder, forge, postgres, redis, database, pool, options);
+  atEnd(() => cluster.stop());
+  // What the processes said is worth most where a test fails without knowing why.
+  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(cluster.logs()));
+  if (options.gatesOpen === true) {
+    cluster.gates.openAgents();
+    cluster.gates.openVerifications();
+  }
+  const policy = workloadPolicy({
+    forgePath: forge.path,
+    gates: cluster.gates.folder,
+    secretFile,
+    ...(options.lease === undefined ? {} : { lease: options.lease }),
+    ...(options.route === undefined ? {} : { route: options.route }),
+    ticking: options.ticking ?? false,
+    ...(options.policy === undefined ? {} : { policy: options.policy }),
+  });
+  await policies.activate(database.service, policy, 'test');
+  await database.service.use((c) =>
+    apiTokens.put(c, { token: cluster.token, name: 'cluster', role: 'admin', tenantId: null }),
+  );
+  await cluster.start();
+  return cluster;
+}

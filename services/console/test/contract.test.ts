@@ -1,0 +1,196 @@
+/** Every declared route, asked rightly and wrongly: what it answers is what the document says. */
+import { formatId } from '@headgate/domain';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { consoleRoutes } from '../src/console.js';
+import type { Route } from '../src/http/index.js';
+import { openApiDocument } from '../src/openapi/document.js';
+import { problemSchema } from '../src/schemas/index.js';
+import { aConsole, type TestConsole } from './a-console.js';
+import { isolatedConsole } from './foreign.js';
+import { admissionOf, admitted } from './seeds.js';
+
+interface Described {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, object>>;
+    readonly securitySchemes: object;
+  };
+}
+interface Operation {
+  readonly operationId: string;
+  readonly security?: readonly object[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+  }[];
+  readonly requestBody?: object;
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>
+  >;
+}
+
+let test: TestConsole;
+let routes: readonly Route[];
+let document: Described;
+/** Ids of things that are there, for the paths. */
+let ids: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  const isolated = await isolatedConsole();
+  test = isolated.test;
+  const { foreign } = isolated;
+  const run = await admitted(test);
+  routes = consoleRoutes(test.context, admissionOf(test)).routes;
+  document = await test.json<Described>('/openapi.json');
+  ids = {
+    '/v1/receipts/{id}': formatId('rcpt', run.receiptId),
+    '/v1/tasks/{id}': formatId('task', run.taskId),
+    '/v1/runs/{id}': formatId('run', foreign.runId),
+    '/v1/runs/{id}/artifacts': formatId('run', foreign.runId),
+    '/v1/runs/{id}/artifacts/{name}': formatId('run', foreign.runId),
+    '/v1/runs/{id}/cancel': formatId('run', run.runId),
+    '/v1/runs/{id}/retry': formatId('run', run.runId),
+    '/v1/tasks/{id}/cancel': formatId('task', run.taskId),
+    '/v1/tasks/{id}/reset': formatId('task', run.taskId),
+  };
+});
+
+const pathOf = ({ spec }: Route, id = ids[spec.path] ?? ''): string =>
+  spec.path.replace('{id}', id).replace('{name}', 'secret.log');
+const asks = (one: Route, path: string, body: unknown = {}) =>
+  test.ask(path, one.spec.method === 'get' ? {} : { method: 'POST', body });
+
+describe('the OpenAPI document', () => {
+  it('is 3.1, and every reference, parameter and security in it leads somewhere', () => {
+    expect(document.openapi).toBe('3.1.0');
+    const text = JSON.stringify(document);
+    const names = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(names.length).toBeGreaterThan(10);
+    for (const name of names) expect(document.components.schemas, name).toHaveProperty([name]);
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const operation of Object.values(methods)) {
+        for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
+          expect(operation.parameters).toContainEqual(
+            expect.objectContaining({ name, in: 'path', required: true }),
+          );
+        }
+        for (const response of Object.values(operation.responses))
+          expect(response).toHaveProperty('description');
+        for (const scheme of operation.security ?? []) {
+          expect(document.components.securitySchemes).toHaveProperty(Object.keys(scheme));
+        }
+      }
+    }
+    const operationIds = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).map((operation) => operation.operationId),
+    );
+    expect(new Set(operationIds).size).toBe(operationIds.length);
+  });
+
+  it('describes every route that is served, and what intake serves beside it', () => {
+    for (const { spec } of routes)
+      expect(document.paths[spec.path]?.[spec.method]?.operationId).toBe(spec.id);
+    expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(['/v1/work', '/webhooks/{source}']));
+    expect(openApiDocument(routes, '0.1.0')).toEqual(document);
+  });
+
+  it('is shown to people, from this very address', async () => {
+    const page = await (await test.ask('/docs')).text();
+    for (const { spec } of routes) expect(page).toContain(spec.path);
+  });
+});
+
+describe('every route', () => {
+  const ajv = () => {
+    const validator = new Ajv2020({ strict: false, validateFormats: false });
+    validator.addSchema({ $id: 'api', components: document.components });
+    return validator;
+  };
+  const schemaIn = (schema: object): object =>
+    JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"api#/components')) as object;
+
+  it('answers in the described shape, with no field missing and none that is not described', async () => {
+    const validator = ajv();
+    // Looking first: the actions change what the others would see.
+    for (const one of [...routes].sort((a, b) => a.spec.method.localeCompare(b.spec.method))) {
+      const { spec } = one;
+      const query = spec.id === 'explain' ? '?ref=acme/api' : '';
+      const body = spec.id === 'resetTask' || spec.id === 'retryRun' ? { cancelLive: true } : {};
+      const response = await asks(one, pathOf(one) + query, body);
+      const text = await response.text();
+      expect(response.status, `${spec.id}: ${text}`).toBe(spec.answer.status);
+      if (spec.answer.schema === 'bytes') continue;
+      const answer: unknown = JSON.parse(text);
+      expect(spec.answer.schema.parse(answer), spec.id).toEqual(answer);
+      const described =
+        document.paths[spec.path]?.[spec.method]?.responses[spec.answer.status]?.content?.[
+          'application/json'
+        ];
+      const validate = validator.compile(schemaIn(described?.schema ?? { not: {} }));
+      expect(validate(answer), `${spec.id}: ${JSON.stringify(validate.errors)}`).toBe(true);
+    }
+  });
+
+  it('refuses what it does not understand with a problem that names it', async () => {
+    for (const one of routes) {
+      const path = pathOf(one);
+      const strange = await asks(one, `${path}?nonsense=1${one.spec.id === 'explain' ? '&ref=x' : ''}`);
+      expect(strange.status, one.spec.id).toBe(400);
+      expect(strange.headers.get('content-type')).toContain('application/problem+json');
+      const problem: unknown = await strange.json();
+      expect(problemSchema.parse(problem)).toEqual(problem);
+      expect(problem).toMatchObject({ code: 'BAD_REQUEST', detail: expect.stringContaining('nonsense') });
+      if (one.spec.body !== null) {
+        const broken = await asks(one, path, { nonsense: 1 });
+        expect(broken.status, one.spec.id).toBe(400);
+        expect(await broken.json()).toMatchObject({ detail: expect.stringContaining('nonsense') });
+      }
+    }
+  });
+
+  it('bounds its pages and refuses cursors that are not its own', async () => {
+    for (const one of routes.filter(
+      ({ spec }) => spec.id.startsWith('list') && spec.id !== 'listArtifacts',
+    )) {
+      for (const query of ['limit=0', 'limit=201', 'limit=x', 'limit=1.5', 'limit=1&limit=2']) {
+        expect((await test.ask(`${one.spec.path}?${query}`)).status, `${one.spec.id} ${query}`).toBe(400);
+      }
+      expect((await test.ask(`${one.spec.path}?limit=200`)).status).toBe(200);
+      if (one.spec.id === 'listQueues') continue;
+      for (const cursor of ['x', 'bm90LWFuLWlk', "'%20or%201=1"]) {
+        expect((await test.ask(`${one.spec.path}?cursor=${cursor}`)).status, one.spec.id).toBe(400);
+      }
+    }
+    for (const query of [
+      'status=DONE',
+      'publicStatus=ok',
+      'since=yesterday',
+      'until=1',
+      'route=',
+      'route=a%00b',
+    ]) {
+      expect((await test.ask(`/v1/runs?${query}`)).status, query).toBe(400);
+    }
+    for (const query of ['outcome=ok', 'reasonCode=WHY', 'kind=both']) {
+      expect((await test.ask(`/v1/receipts?${query}`)).status, query).toBe(400);
+    }
+    for (const query of ['', 'ref=', 'ref=%00', `ref=${'x'.repeat(2_049)}`, 'ref=a&ref=b']) {
+      expect((await test.ask(`/v1/explain?${query}`)).status, query.slice(0, 20)).toBe(400);
+    }
+  });
+
+  it('answers 503, and says when to try again, while Postgres is away', async () => {
+    const away = await aConsole({ apiUrl: 'postgres://headgate_api:secret@127.0.0.1:1/nowhere' });
+    for (const path of ['/v1/runs', '/openapi.json']) {
+      const response = await away.ask(path);
+      expect(response.status, path).toBe(503);
+      expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+      const text = await response.text();
+      expect(text).toContain('DATABASE_UNAVAILABLE');
+      expect(text).not.toMatch(/secret|127\.0\.0\.1|\.ts:/);
+    }
+  });
+});

@@ -1,0 +1,49 @@
+/** A power cut of Postgres under load: what was acknowledged stands, what was not may be sent again. */
+import { startCluster, testDepth } from '@headgate/testkit';
+import { describe, expect, it } from 'vitest';
+import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
+
+const RUNS = testDepth() === 'normal' ? 24 : 200;
+const CUTS = testDepth() === 'normal' ? 1 : 5;
+
+describe('Postgres killed and started again', () => {
+  it(
+    'INV-IN1: every acknowledged receipt is there afterwards, and every run is finished once',
+    async () => {
+      const cluster = await startCluster({ postgres: 'private', services: { worker: 2 } });
+      const server = cluster.postgres.server;
+      if (server === null) throw new Error('the Postgres of this cluster is private');
+      cluster.sample();
+      const checks = Array.from({ length: RUNS }, (_, n) => `quick-${n + 1}`);
+      const acknowledged = new Map<string, string>();
+      // As GitHub does for a failed delivery: the same GUID again, until it is taken.
+      const deliver = async (check: string): Promise<void> => {
+        for (let tries = 0; !acknowledged.has(check) && tries < 200; tries += 1) {
+          const reply = await cluster.send({ check, guid: `guid-${check}` });
+          if (reply.httpStatus === 202 && reply.runId !== null) acknowledged.set(check, reply.runId);
+          else expect([503, 500, null]).toContain(reply.httpStatus);
+        }
+      };
+      const head = await cluster.head();
+      expect(head).toHaveLength(40);
+      const sending = Promise.all(checks.map(deliver));
+      for (let cut = 0; cut < CUTS; cut += 1) {
+        await cluster.signals.next('intake.answered', undefined, PATIENCE_MS);
+        await server.kill9();
+        await server.restart();
+      }
+      await sending;
+      expect([...acknowledged.keys()].sort()).toEqual([...checks].sort());
+      const runIds = [...acknowledged.values()];
+      await cluster.waitForRuns(runIds, 'SUCCEEDED', PATIENCE_MS);
+      await cluster.settle(PATIENCE_MS);
+      expect(new Set(runIds).size).toBe(RUNS);
+      await expectOnePushEach(cluster, runIds);
+      const { report, input } = await cluster.check({ settings: { slackMs: PATIENCE_MS } });
+      expect(report.findings).toEqual([]);
+      expect(report.witnessed['INV-IN1']?.counts['acknowledged']).toBeGreaterThan(0);
+      expect(input.runs).toHaveLength(RUNS);
+    },
+    CLUSTER_TEST_MS,
+  );
+});
