@@ -52,22 +52,30 @@ export function explanationTree(explanation: Explanation, terminal: Terminal): s
   ].join('\n');
 }
 
-/** A decision begins a branch; what happened to its run later belongs below it. */
+/** A decision begins a branch. What became of a run hangs below the first decision that names it. */
 function grow(steps: readonly ExplanationStep[]): readonly Branch[] {
-  const branches: Branch[] = [];
-  const ofRun = new Map<string, Branch>();
+  const homes = new Map<string, ExplanationStep>();
   for (const step of steps) {
-    const home = step.runId === null ? undefined : ofRun.get(step.runId);
-    if (step.outcome === null && home !== undefined) {
-      home.below.push(step);
-      continue;
-    }
-    const branch: Branch = { step, below: [] };
-    branches.push(branch);
-    if (step.runId !== null && !ofRun.has(step.runId)) ofRun.set(step.runId, branch);
+    if (isDecision(step) && step.runId !== null && !homes.has(step.runId)) homes.set(step.runId, step);
   }
-  return branches;
+  const branches = new Map<ExplanationStep, Branch>();
+  const begin = (step: ExplanationStep): Branch => {
+    const branch: Branch = branches.get(step) ?? { step, below: [] };
+    branches.set(step, branch);
+    return branch;
+  };
+  for (const step of steps) {
+    const home = isDecision(step) || step.runId === null ? undefined : homes.get(step.runId);
+    if (home === undefined) begin(step);
+    // The rows of one commit share an instant, and a run's may be listed before the decision's.
+    else begin(home).below.push(step);
+  }
+  return [...branches.values()];
 }
+
+/** A closing receipt belongs to its run, as its end. */
+const isDecision = ({ type, outcome }: ExplanationStep): boolean =>
+  outcome !== null && type !== 'receipt.closing';
 
 function stepLine(step: ExplanationStep, { colors }: Terminal): string {
   const paint = outcomeColor(step.outcome, colors);
