@@ -1,4 +1,5 @@
 import { formatId, type RunSpec } from '@headgate/domain';
+import { chooseSandbox, PidNamespace, ProcessGroup } from '@headgate/runtimes';
 import { publications, queueItems, runs } from '@headgate/store';
 import { armFailPoint } from '@headgate/telemetry';
 import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, someLimits } from '@headgate/testkit';
@@ -113,7 +114,7 @@ describe('how attempts end', () => {
 
   it('NO_ISOLATION: a user’s own agent waits for a worker that isolates, and is never started', async () => {
     const shop = await workshop();
-    await shop.worker();
+    await shop.worker({ sandbox: await chooseSandbox([new PidNamespace(), new ProcessGroup()]) });
     const run = await shop.offer({ agent: { ...exampleAgent(), trustedExample: false } });
     await shop.reaches(run.runId, 'WAITING_CAPACITY');
     expect(await shop.status(run.runId)).toMatchObject({ reasonCode: 'NO_ISOLATION' });
