@@ -18,7 +18,8 @@ export default defineConfig({
     include: depth === 'soak' ? ['test/soak/**/*.test.ts'] : everyDay,
     globalSetup: ['./test/global-setup.ts'],
     pool: 'forks',
-    maxWorkers: 2,
+    // Twice the cores: most tests wait for a lease, a signal or a commit, not for the processor.
+    maxWorkers: 4,
     testTimeout: depth === 'normal' ? 30_000 : 15 * 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,

@@ -4,6 +4,7 @@
 import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
+  CommitUnknownError,
   type Connection,
   type DeferredRow,
   type Dimensions,
