@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 /** A bound for things that take a second on an idle machine: reached only when something is wrong. */
 export const PATIENCE_MS = 120_000;
 /** Of a test that starts a cluster. */
-export const CLUSTER_TEST_MS = 240_000;
+export const CLUSTER_TEST_MS = 360_000;
 
 /** Each of the runs has pushed exactly once: one branch, one commit, nothing after it. */
 export async function expectOnePushEach(cluster: Cluster, runIds: readonly string[]): Promise<void> {

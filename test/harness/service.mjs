@@ -2,7 +2,7 @@
 // process: `node test/harness/service.mjs worker`, `… intake scheduler worker`. Options: HEADGATE_TEST_OPTIONS, JSON
 // by service.
 import { createRequire } from 'node:module';
-import { chooseSandbox } from '../../packages/runtimes/dist/index.js';
+import { chooseSandbox, PidNamespace, ProcessGroup } from '../../packages/runtimes/dist/index.js';
 import { runService } from '../../packages/service/dist/index.js';
 
 const MAKERS = {
@@ -32,7 +32,8 @@ await runService(names.length === 1 ? names[0] : 'together', async (context) => 
 async function optionsOf(name) {
   const given = options[name] ?? {};
   if (name !== 'worker') return given;
-  const chosen = await chooseSandbox();
+  // Not the isolating one: it would hide the gates by which a test holds an agent.
+  const chosen = await chooseSandbox([new PidNamespace(), new ProcessGroup()]);
   const { provider } = chosen;
   return {
     ...given,

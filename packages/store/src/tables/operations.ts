@@ -28,10 +28,13 @@ import {
   type RunId,
   type TaskId,
 } from '@headgate/domain';
+import { HISTORY_OPS } from '@headgate/telemetry';
+import { databaseNow } from '../clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
+import { tell } from '../history.js';
 import { leases } from './leases.js';
 import { runs } from './runs.js';
 
@@ -185,28 +188,45 @@ export function createLedger(
       return { kind: 'unchanged', operation: standing };
     });
 
+  const intendOnce = async (
+    c: Connection,
+    { key, kind, fence, intent }: Parameters<OperationLedger['intend']>[0],
+  ): Promise<{ readonly result: IntendResult; readonly committedAt: Date }> => {
+    const standing = await fenced(c, fence);
+    const answer = async (result: IntendResult) => ({ result, committedAt: await databaseNow(c) });
+    if (standing.kind !== 'held') return answer(standing);
+    const [made] = await c.run<Operation>(insert, [
+      ids.next('op') satisfies OperationId,
+      tenantId,
+      hashOf(key),
+      key,
+      kind satisfies OperationKind,
+      fence.runId satisfies RunId,
+      standing.taskId,
+      fence.fencingToken,
+      fence.leaseId,
+      json(intent),
+    ]);
+    if (made !== undefined) return answer({ kind: 'intended', operation: made });
+    const existing = await find(c, key); // a second statement: a new snapshot (SQL rule 3)
+    if (existing === null) throw new Error(`operation ${key} vanished`);
+    return answer({ kind: 'existing', operation: existing });
+  };
+
   return {
-    intend: ({ key, kind, fence, intent }): Promise<IntendResult> =>
-      pool.transaction(async (c) => {
-        const standing = await fenced(c, fence);
-        if (standing.kind !== 'held') return standing;
-        const [made] = await c.run<Operation>(insert, [
-          ids.next('op') satisfies OperationId,
-          tenantId,
-          hashOf(key),
-          key,
-          kind satisfies OperationKind,
-          fence.runId satisfies RunId,
-          standing.taskId,
-          fence.fencingToken,
-          fence.leaseId,
-          json(intent),
-        ]);
-        if (made !== undefined) return { kind: 'intended', operation: made };
-        const existing = await find(c, key); // a second statement: a new snapshot (SQL rule 3)
-        if (existing === null) throw new Error(`operation ${key} vanished`);
-        return { kind: 'existing', operation: existing };
-      }),
+    intend: async (input): Promise<IntendResult> => {
+      const subject = { ...input.fence, tenantId, key: input.key };
+      tell.invoked(HISTORY_OPS.intend, subject);
+      try {
+        const { result, committedAt } = await pool.transaction((c) => intendOnce(c, input));
+        if ('operation' in result) tell.took(HISTORY_OPS.intend, subject, { kind: result.kind, committedAt });
+        else tell.refused(HISTORY_OPS.intend, subject, { answer: result.kind });
+        return result;
+      } catch (fault) {
+        tell.lost(HISTORY_OPS.intend, subject, fault);
+        throw fault;
+      }
+    },
 
     attempt: ({ key, fence }): Promise<AttemptResult> =>
       pool.transaction(async (c) => {

@@ -21,7 +21,7 @@ export interface MemberSetup {
 
 /** Starts services with options, or several of them together; otherwise a service's own main.js runs. */
 const HARNESS_ENTRY = 'test/harness/service.mjs';
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 180_000;
 const READY = /"url":"(http:[^"]+)"[^\n]*"msg":"[^"]*is ready"/;
 
 export class Member {
