@@ -92,7 +92,7 @@ module.exports = {
       from: { path: '^(packages|services)/([^/]+)/' },
       to: {
         path: '^(packages|services)/[^/]+/src/(?!index\\.ts)',
-        pathNot: ['^$1/$2/', '^packages/testkit/src/'],
+        pathNot: ['^$1/$2/', '^packages/testkit/src/', '^packages/[^/]+/src/conformance/index\\.ts'],
       },
     },
   ],

@@ -11,15 +11,26 @@ const everyDay = [
   'test/{drills,replays,chaos,e2e,setup}/**/*.test.ts',
 ];
 
+/**
+ * Too long for every day: each shows once more, under random load or by mutation, what a test of the everyday tier
+ * shows by a forced order.
+ */
+const deepOnly = [
+  'packages/store/test/stress.test.ts',
+  'services/worker/test/crash.test.ts',
+  'test/chaos/mutants.test.ts',
+];
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
     include: depth === 'soak' ? ['test/soak/**/*.test.ts'] : everyDay,
+    exclude: depth === 'normal' ? deepOnly : [],
     globalSetup: ['./test/global-setup.ts'],
     pool: 'forks',
-    // Twice the cores: most tests wait for a lease, a signal or a commit, not for the processor.
-    maxWorkers: 4,
+    // More than the cores: most tests wait for a lease, a signal or a commit, not for the processor.
+    maxWorkers: 3,
     testTimeout: depth === 'normal' ? 30_000 : 15 * 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,

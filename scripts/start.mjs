@@ -9,7 +9,12 @@ import { ROOT, setUp } from './setup.mjs';
 const STOP_WITHIN_MS = 60_000;
 
 await setUp();
-const args = [...preloads('up').flatMap((url) => ['--import', url]), CLI_ENTRY, 'up', ...process.argv.slice(2)];
+const args = [
+  ...preloads('up').flatMap((url) => ['--import', url]),
+  CLI_ENTRY,
+  'up',
+  ...process.argv.slice(2),
+];
 const { code } = await run(process.execPath, args, {
   cwd: ROOT,
   show: true,

@@ -123,7 +123,7 @@ class Keeper {
     const name = `headgate_test_${process.pid}_${this.#nextDatabase}`;
     this.#nextDatabase += 1;
     await withClient(server.url, (client) =>
-      client.query(`create database ${name} template ${TEMPLATE_NAME}`),
+      client.query(`create database ${name} template ${TEMPLATE_NAME} strategy file_copy`),
     );
     this.#databases.add(name);
     return {

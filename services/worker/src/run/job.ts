@@ -51,9 +51,6 @@ export interface Job {
 export const foldersOf = (paths: DataPaths, run: ClaimedRun): AttemptFolders =>
   attemptFolders({ workspacesDir: paths.workspaces, runId: run.runId, attempt: run.attemptNo });
 
-/** A folder of the attempt that only the worker uses. */
-export const workerFolder = (job: Job, name: string): string => join(job.folders.worker, name);
-
 /**
  * Asked before and after every step (Q5, Q15): may the attempt go on? Waits while the lease is in doubt. Null: yes.
  */
