@@ -1,5 +1,4 @@
 /** One claimed run on its way: what it is, the lease it runs under, and what its steps may use. */
-import { join } from 'node:path';
 import type { Clock, Ids } from '@headgate/domain';
 import { type AttemptFolders, attemptFolders, type ChosenSandbox, type Runtime } from '@headgate/runtimes';
 import type { DataPaths } from '@headgate/service';
