@@ -13,16 +13,17 @@
  * COMMIT without an answer: read back by lease id, which the caller made. Crash after COMMIT: the lease expires and
  * the reaper takes it. Execution is outside any transaction.
  */
-import type {
-  AttemptId,
-  LeaseId,
-  ReceiptId,
-  RetryCounters,
-  RunId,
-  RunSpec,
-  RunStatus,
-  TaskId,
-  WorkerId,
+import {
+  type AttemptId,
+  formatId,
+  type LeaseId,
+  type ReceiptId,
+  type RetryCounters,
+  type RunId,
+  type RunSpec,
+  type RunStatus,
+  type TaskId,
+  type WorkerId,
 } from '@headgate/domain';
 import { HISTORY_OPS, record } from '@headgate/telemetry';
 import type { Connection } from '../connection/connection.js';
@@ -204,7 +205,7 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
         from: 'QUEUED',
         to: 'CLAIMED',
         reasonCode: null,
-        actor: `worker:${request.workerId}`,
+        actor: `worker:${formatId('wkr', request.workerId)}`,
         fence: lease,
         data: { attemptId: lease.attemptId },
       })),

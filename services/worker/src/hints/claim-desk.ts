@@ -13,7 +13,14 @@
  * Crash points: before the claim's COMMIT nothing was taken (the item is hinted again after 5 s, taken back after
  * 30 s); after it the lease runs out and the reaper takes it.
  */
-import type { Capabilities, Clock, Ids, RunId, WorkerId } from '@headgate/domain';
+import {
+  type Capabilities,
+  type Clock,
+  formatId,
+  type Ids,
+  type RunId,
+  type WorkerId,
+} from '@headgate/domain';
 import {
   type ActivePolicy,
   type ClaimedRun,
@@ -180,7 +187,7 @@ export class ClaimDesk {
     const me = self();
     if (me === null) return [];
     const { version } = policy();
-    const written = await this.#write(judged, `worker:${me.workerId}`);
+    const written = await this.#write(judged, `worker:${formatId('wkr', me.workerId)}`);
     const fresh = judged.filter(({ run, verdict }) => verdict?.kind === 'fresh' && written.has(run.runId));
     const limit = freeSlots();
     if (fresh.length === 0 || limit <= 0) return [];

@@ -107,7 +107,7 @@ function jobOf(parts: ExecuteParts, { run, headSha }: ClaimedOrder, lease: HeldL
     run,
     headSha,
     lease,
-    actor: `worker:${parts.workerId}`,
+    actor: `worker:${formatId('wkr', parts.workerId)}`,
     folders: foldersOf(parts.paths, run),
     artifacts: new ArtifactShelf(parts.paths, run),
     logger: runLogger(parts.logger, {
