@@ -12,13 +12,14 @@ const everyDay = [
 ];
 
 /**
- * Too long for every day: each shows once more, under random load or by mutation, what a test of the everyday tier
- * shows by a forced order.
+ * Too long for every day: whole clusters of processes that are killed, frozen and cut off, random load, mutants. What
+ * they show of one component by one forced order is in that component's everyday tests. `npm test -- --deep` runs all.
  */
 const deepOnly = [
   'packages/store/test/stress.test.ts',
   'services/worker/test/crash.test.ts',
-  'test/chaos/mutants.test.ts',
+  'test/{chaos,drills}/**',
+  'test/replays/{cyrus-1450,graphile-636,hatchet-1022,trigger-dev-834,windmill-11246}-*.test.ts',
 ];
 
 export default defineConfig({
