@@ -18,6 +18,7 @@ const everyDay = [
 const deepOnly = [
   'packages/store/test/stress.test.ts',
   'services/worker/test/crash.test.ts',
+  'test/setup/setup.test.ts',
   'test/{chaos,drills}/**',
   'test/replays/{cyrus-1450,graphile-636,hatchet-1022,trigger-dev-834,windmill-11246}-*.test.ts',
 ];

@@ -60,6 +60,14 @@ describe('the example headgate.yaml', () => {
         mode: 'act',
         repositories: ['headgate/example'],
         headStartSeconds: -3600,
+        queue: 'default',
+      },
+      {
+        id: 'demo-break',
+        on: [{ kind: 'event', type: 'github.workflow_run.completed' }],
+        when: { source: 'event.workflow_run.name == "demo-break"' },
+        queue: 'demo',
+        requires: { demo: true },
       },
     ]);
   });
