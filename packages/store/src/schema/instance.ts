@@ -60,6 +60,14 @@ export const apiTokens = headgate.table('api_token', {
   revokedAt: instant('revoked_at'),
 });
 
+export const sessions = headgate.table('session', {
+  id: uuid('id').notNull(),
+  tokenId: uuid('token_id').notNull(),
+  secretHash: bytea('secret_hash').notNull(),
+  createdAt: instant('created_at').notNull(),
+  expiresAt: instant('expires_at').notNull(),
+});
+
 export const subscriberCursors = headgate.table('subscriber_cursor', {
   subscriber: text('subscriber').notNull(),
   incarnationId: uuid('incarnation_id').notNull(),
