@@ -168,7 +168,7 @@ describe('claim', () => {
     expect(takenBy(await claimWith(db, hinted, { limit: 10 }))).toHaveLength(3);
   });
 
-  test('two workers with the same hints share them: each run is claimed once', async () => {
+  test('Q3: two workers with the same hints share them: each run is claimed once', async () => {
     const hinted = await offerRuns(db, await seedRuns(db, 12));
     const results = await Promise.all(
       [1, 2, 3, 4].map(() =>
