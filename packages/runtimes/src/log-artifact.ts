@@ -79,13 +79,18 @@ export class LogArtifact {
     });
   }
 
+  /** A line of our own between the command's; neither counts as its output nor against its limit. */
+  note(text: string): void {
+    if (this.#failure === null) this.#file.write(this.#redact(`[headgate] ${text}\n`));
+  }
+
   /** Writes what is left and a last line of our own, and closes the file. */
   async close(note: string | null): Promise<void> {
     for (const state of this.#partial.values()) {
       const rest = state.text + state.decoder.end();
       if (rest !== '') this.#line(rest.endsWith('\n') ? rest : `${rest}\n`);
     }
-    if (note !== null) this.#file.write(`[headgate] ${note}\n`);
+    if (note !== null) this.note(note);
     if (this.#failure !== null) return;
     this.#file.end();
     await once(this.#file, 'close').catch(() => undefined);
