@@ -30,6 +30,7 @@ describe('chooseSandbox', () => {
       name: 'broken',
       isolation: 'bubblewrap',
       mayRunUntrusted: true,
+      hasNetworkList: true,
       probe: async () => ({ kind: 'unavailable', detail: 'no user namespaces', remedy: 'sysctl' }),
       start: () => {
         throw new Error('never started');

@@ -40,7 +40,7 @@ export function needsIsolation(spec: RunSpec): boolean {
 export const requiredBy = (spec: RunSpec): Capabilities => ({
   ...spec.requires,
   ...(needsIsolation(spec) ? { agentRuns: true } : {}),
-  ...(needsNetwork(spec) ? { network: true } : {}),
+  ...(needsNetwork(spec) ? { networkList: true } : {}),
 });
 
 const needsNetwork = ({ agent: { network }, setup }: RunSpec): boolean =>
