@@ -13,6 +13,7 @@ export * from './operation.js';
 export * from './outcome.js';
 export * from './placement.js';
 export * from './policy.js';
+export * from './protected-paths.js';
 export * from './reason-docs.js';
 export * from './reasons.js';
 export * from './retry.js';

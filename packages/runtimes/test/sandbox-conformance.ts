@@ -28,7 +28,9 @@ const daemon = (work: string): string =>
   `%ENV = (); exec @ARGV' ${work.replace(/ &$/, '')}; `;
 
 /** Those that only a namespace holds; without one a process that clears its environment is out of reach. */
-const waysOutOf = ({ isolation }: SandboxProvider): readonly (readonly [string, (work: string) => string])[] =>
+const waysOutOf = ({
+  isolation,
+}: SandboxProvider): readonly (readonly [string, (work: string) => string])[] =>
   isolation === 'none' ? WAYS_OUT : [...WAYS_OUT, ['a daemon without an environment', daemon] as const];
 
 export function describeProvider(provider: SandboxProvider): void {
@@ -113,7 +115,9 @@ export function describeProvider(provider: SandboxProvider): void {
 
     it('Q5: leaves nothing behind when the command ends by itself', async () => {
       const text = unique();
-      const script = waysOutOf(provider).map(([, leave]) => leave(`sleep 600.${text}`)).join('\n');
+      const script = waysOutOf(provider)
+        .map(([, leave]) => leave(`sleep 600.${text}`))
+        .join('\n');
       expect(await start(`${script}\nexit 0`).exited).toEqual({ code: 0 });
       await eventually('nothing is left', () => none(`600.${text}`));
     });

@@ -20,7 +20,8 @@ for (const provider of [new Bubblewrap(), new PidNamespace(), new ProcessGroup()
   } else if (process.env['HEADGATE_REQUIRE_ALL'] === '1') {
     it(`${provider.name} works here, as every tool is required`, () => expect(probe).toBe('available'));
   } else {
-    describe.skip(`${provider.name} (skipped: ${probe.detail}; ${probe.remedy})`, () => it('conforms', () => {}));
+    describe.skip(`${provider.name} (skipped: ${probe.detail}; ${probe.remedy})`, () =>
+      it('conforms', () => {}));
   }
 }
 
