@@ -2,6 +2,8 @@
  * What the configuration means once it is read: plain data, stored as a policy version, handed to every
  * decision. `packages/config` makes it; nothing else does.
  */
+import type { AgentNetwork } from './network.js';
+
 export type OnNewVersion = 'reject' | 'useExisting' | 'queueOne' | 'cancelOther' | 'allow';
 export type Mode = 'observe' | 'propose' | 'act';
 export type Risk = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
@@ -46,6 +48,8 @@ export interface AgentPolicy {
   readonly env: Readonly<Record<string, string>>;
   /** True only for the example agent that ships with Headgate: it alone may run without isolation. */
   readonly trustedExample: boolean;
+  /** Left out: none. Run specifications and policies of before there was any are read so too. */
+  readonly network?: AgentNetwork;
 }
 
 export type TriggerOn =

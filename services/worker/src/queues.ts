@@ -36,8 +36,12 @@ export function needsIsolation(spec: RunSpec): boolean {
   return hasCommands && !(spec.repository !== null && isLocalRemote(spec.repository.url));
 }
 
-/** What a worker must offer to run it: what its route requires, and isolation where it needs that. */
+/** What a worker must offer to run it: what its route requires; isolation, and a network list, where it needs them. */
 export const requiredBy = (spec: RunSpec): Capabilities => ({
   ...spec.requires,
   ...(needsIsolation(spec) ? { agentRuns: true } : {}),
+  ...(needsNetwork(spec) ? { networkList: true } : {}),
 });
+
+const needsNetwork = ({ agent: { network }, setup }: RunSpec): boolean =>
+  network !== undefined && (network.agent.length > 0 || (network.setup.length > 0 && setup.length > 0));

@@ -1,5 +1,5 @@
 /** RUNNING: the route's set-up, then the agent, in its sandbox and under its limits. */
-import { formatId, type ReasonCode } from '@headgate/domain';
+import { formatId, type NetworkRule, type ReasonCode, type RunSpec } from '@headgate/domain';
 import { isLocalRemote } from '@headgate/git';
 import {
   agentEnvironment,
@@ -56,6 +56,7 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
       cwd: workspace.folders.workspace,
       env,
       marker: workspace.marker,
+      network: { rules: spec.agent.network?.agent ?? [], folder: workspace.folders.worker },
       limits: {
         ...spec.limits,
         wallClockMs: Math.max(spec.limits.wallClockMs - usedMs, 1),
@@ -123,6 +124,7 @@ export async function runCommandsOf(
       cwd: workspace.folders.workspace,
       env,
       marker: workspace.marker,
+      network: { rules: networkOf(stage, spec), folder: workspace.folders.worker },
       limits: { ...spec.limits, wallClockMs: withinMs, silenceMs: Math.min(spec.limits.silenceMs, withinMs) },
       isTrusted: isExampleOnly(job),
       redactLine: redactText,
@@ -144,6 +146,10 @@ export async function runCommandsOf(
       return ended(failed('SANDBOX_FAILED', `${stage} was stopped`, { [stage]: result.evidence }));
   }
 }
+
+/** A verification reaches nothing: what it finds must not depend on who answers. */
+const networkOf = (stage: 'setup' | 'verify', { agent }: RunSpec): readonly NetworkRule[] =>
+  stage === 'setup' ? (agent.network?.setup ?? []) : [];
 
 /** Commands are part of the example only where agent and repository are ours. */
 const isExampleOnly = ({ run: { spec } }: Job): boolean =>

@@ -18,6 +18,7 @@ import {
   HEADGATE_ATTR,
   type Logger,
   metrics,
+  redactJson,
   runLogger,
   type Span,
   testSignal,
@@ -140,9 +141,10 @@ async function handIn(
   const request = {
     fence: lease.fence,
     attemptId: run.attemptId,
-    result: ending.outcome,
+    // What agents and others have said ends in rows that people read.
+    result: redactJson(ending.outcome),
     costUsd: 0,
-    evidence: ending.evidence,
+    evidence: redactJson(ending.evidence),
     actor,
   };
   const answer = await parts.finisher.submit(request, lease);
