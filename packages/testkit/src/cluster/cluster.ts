@@ -8,7 +8,14 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LeaseTiming, Policy, RoutePolicy, RunId, RunStatus } from '@headgate/domain';
+import {
+  isTerminal,
+  type LeaseTiming,
+  type Policy,
+  type RoutePolicy,
+  type RunId,
+  type RunStatus,
+} from '@headgate/domain';
 import {
   apiTokens,
   cancelRun,
@@ -60,8 +67,10 @@ export interface ClusterOptions {
   readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
   /** A schedule that ticks every second; its work is one run, since the head does not move. */
   readonly ticking?: boolean;
-  /** `point=action;…`, for every process that is not a worker of its own. */
+  /** `point=action;…`, for every process that is not a worker of its own; `{folder}` is the cluster's folder. */
   readonly failPoints?: string;
+  /** Queues beside the default one: checks named `{lane}-…` go there. A worker joins all unless its options name some. */
+  readonly lanes?: readonly string[];
   /** Whether agents and verifications that gates can hold run through from the start. */
   readonly gatesOpen?: boolean;
 }
@@ -80,8 +89,15 @@ const DEFAULT_SERVICES: Record<ServiceName, number> = {
   console: 0,
 };
 const WEBHOOK_SECRET = 'cluster-webhook-secret';
-/** What a worker in these tests is given beside its defaults: a push that was cut off is soon looked for. */
-const WORKER_OPTIONS = { settleMs: 500, timing: { pollMs: 250, killGraceMs: 300 } };
+/**
+ * What services in these tests are given beside their defaults: nobody waits for a period that is long only because
+ * nothing is urgent. Bounds within which a machine with too much to do must answer stay as they are.
+ */
+const QUICK_OPTIONS: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>> = {
+  worker: { settleMs: 500, timing: { pollMs: 250, killGraceMs: 300, beltMs: 1_000, beltOlderThanMs: 1_000 } },
+  scheduler: { timing: { hintAgainAfterMs: 1_500, takeBackAfterMs: 6_000 } },
+  reconciler: { timing: { reapMs: 500, operationReadMs: 1_000, settleMs: 500, repairMs: 5_000 } },
+};
 
 export class Cluster {
   readonly members: Member[] = [];
@@ -139,7 +155,7 @@ export class Cluster {
   }
 
   #optionsOf(service: ServiceName): Readonly<Record<string, unknown>> {
-    const given = { ...(service === 'worker' ? WORKER_OPTIONS : {}), ...this.options.options?.[service] };
+    const given = { ...QUICK_OPTIONS[service], ...this.options.options?.[service] };
     return Object.keys(given).length === 0 ? {} : { [service]: given };
   }
 
@@ -168,7 +184,8 @@ export class Cluster {
     const shared = wanted.filter(
       (service) => layout === 'one' || (layout === 'control' && service !== 'worker'),
     );
-    const failPoints = this.options.failPoints === undefined ? {} : { failPoints: this.options.failPoints };
+    const armed = this.options.failPoints?.replaceAll('{folder}', this.folder);
+    const failPoints = armed === undefined ? {} : { failPoints: armed };
     for (let n = 0; shared.some((service) => counts[service] > n); n += 1) {
       this.#newMember(
         shared.filter((service) => counts[service] > n),
@@ -216,8 +233,8 @@ export class Cluster {
   }
 
   /** As `send`, and it must lead to a run of its own: gives the run's id. */
-  async sendForRun(check: string): Promise<RunId> {
-    const reply = await this.send({ check });
+  async sendForRun(check: string, headSha?: string): Promise<RunId> {
+    const reply = await this.send({ check, ...(headSha === undefined ? {} : { headSha }) });
     if (reply.runId === null || reply.outcome !== 'accept' || reply.existing === true) {
       throw new Error(`${check} led to no new run: ${reply.httpStatus} ${JSON.stringify(reply.body)}`);
     }
@@ -225,8 +242,11 @@ export class Cluster {
   }
 
   /** Many at once: `sendForRuns('quick', 60)` sends `quick-1` … `quick-60`. */
-  sendForRuns(route: string, count: number, first = 1): Promise<readonly RunId[]> {
-    return Promise.all(Array.from({ length: count }, (_, n) => this.sendForRun(`${route}-${first + n}`)));
+  async sendForRuns(route: string, count: number, first = 1): Promise<readonly RunId[]> {
+    const head = await this.head();
+    return Promise.all(
+      Array.from({ length: count }, (_, n) => this.sendForRun(`${route}-${first + n}`, head)),
+    );
   }
 
   submitWork(call: WorkCall, to?: Member): Promise<SignalReply> {
@@ -260,24 +280,36 @@ export class Cluster {
     statuses: RunStatus | readonly RunStatus[],
     deadlineMs = 30_000,
   ): Promise<ClusterRun> {
-    const wanted = typeof statuses === 'string' ? [statuses] : statuses;
-    return eventually(
-      async () => {
-        const run = await this.ask.run(runId);
-        return wanted.includes(run.status) ? run : null;
-      },
-      { what: `run ${runId} is ${wanted.join(' or ')}`, deadlineMs, everyMs: 25 },
-    ).catch(async (fault: unknown) => {
-      throw new Error(`${String(fault)}; it is ${JSON.stringify(await this.ask.run(runId))}\n${this.logs()}`);
-    });
+    const [run] = await this.waitForRuns([runId], statuses, deadlineMs);
+    if (run === undefined) throw new Error(`there is no run ${runId}`);
+    return run;
   }
 
-  waitForRuns(
+  /** As `waitForRun`, for all of them, in the order of their ids. */
+  async waitForRuns(
     runIds: readonly string[],
-    status: RunStatus,
+    statuses: RunStatus | readonly RunStatus[],
     deadlineMs = 60_000,
   ): Promise<readonly ClusterRun[]> {
-    return Promise.all(runIds.map((runId) => this.waitForRun(runId, status, deadlineMs)));
+    const wanted = typeof statuses === 'string' ? [statuses] : statuses;
+    const isThere = (run: ClusterRun): boolean => wanted.includes(run.status);
+    const what = `${runIds.length === 1 ? `run ${runIds[0]} is` : `${runIds.length} runs are`} ${wanted.join(' or ')}`;
+    const look = async (): Promise<readonly ClusterRun[] | null> => {
+      const runs = await this.ask.runs(runIds);
+      const isOver = runs.every(isThere) || runs.some((run) => isTerminal(run.status) && !isThere(run));
+      return runs.length === runIds.length && isOver ? runs : null;
+    };
+    const runs = await eventually(look, { what, deadlineMs, everyMs: 25 }).catch(async (fault: unknown) => {
+      throw new Error(`${String(fault)}${await this.#others(runIds, isThere)}`);
+    });
+    if (runs.every(isThere)) return runs;
+    throw new Error(`not every one of ${what}${await this.#others(runIds, isThere)}`);
+  }
+
+  /** Those that are elsewhere, and what the processes said. */
+  async #others(runIds: readonly string[], isThere: (run: ClusterRun) => boolean): Promise<string> {
+    const others = (await this.ask.runs(runIds)).filter((run) => !isThere(run));
+    return `; others: ${JSON.stringify(others)}\n${this.logs()}`;
   }
 
   /** Puts jobs into Redis as anybody who reaches it can. */
@@ -401,6 +433,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     ...(options.lease === undefined ? {} : { lease: options.lease }),
     ...(options.route === undefined ? {} : { route: options.route }),
     ticking: options.ticking ?? false,
+    lanes: options.lanes ?? [],
     ...(options.policy === undefined ? {} : { policy: options.policy }),
   });
   await policies.activate(database.service, policy, 'test');

@@ -163,8 +163,8 @@ async function handIn(
 
 function report(job: Job, ending: Ending, finished: Finished | null, span: Span): void {
   const { run, logger, lease } = job;
+  const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
   if (ending.kind === 'dropped' || finished === null) {
-    const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
     logger.warn({ why }, 'the lease is gone: the attempt was dropped, nothing of it is taken back');
     testSignal('worker.dropped', { runId: run.runId, why });
     return;
@@ -180,7 +180,8 @@ function report(job: Job, ending: Ending, finished: Finished | null, span: Span)
       logger.info({ outcome: outcome.kind, reasonCode, status: finished.status }, 'attempt ended');
       return;
     case 'lost':
-      logger.warn({ outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      logger.warn({ why, outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      testSignal('worker.dropped', { runId: run.runId, why });
       return;
     default:
       logger.error({ outcome: outcome.kind, answer: finished }, 'it is not known how the attempt ended');
