@@ -3,8 +3,8 @@
  * holds the first run that comes by; so they are sent one after the other, and the later ones pass where an earlier
  * one is held. The ledger, the history and the forge tell what the cancel found.
  *
- * Three workers: one for the phases that gates hold, one whose claim desk is held (nothing else can be claimed there),
- * one for all other fail-points. A lane that nobody serves keeps the run that waits.
+ * Two workers: one for the phases that gates hold, one for the fail-points. A lane that nobody serves keeps the run
+ * that waits.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,9 +21,9 @@ interface Phase {
   readonly pushes: 0 | 1;
 }
 
-const CLAIMED: Phase = { point: 'worker.claim.committed', phase: 'claimed', pushes: 0 };
 /** In the order of a run's way. */
-const ON_THE_WAY: readonly Phase[] = [
+const HELD: readonly Phase[] = [
+  { point: 'worker.attempt.begun', phase: 'claimed', pushes: 0 },
   { point: 'worker.workspace.prepared', phase: 'preparing', pushes: 0 },
   { point: 'worker.agent.exited', phase: 'done by the agent', pushes: 0 },
   { point: 'worker.collected', phase: 'collected', pushes: 0 },
@@ -34,28 +34,21 @@ const ON_THE_WAY: readonly Phase[] = [
   { point: 'effects.called', phase: 'pushed', pushes: 1 },
   { point: 'worker.finish.before', phase: 'about to finish', pushes: 1 },
 ];
-const HELD = [CLAIMED, ...ON_THE_WAY];
 
 describe('a cancel in each phase', () => {
   let cluster: Cluster;
   const runOf = new Map<string, RunId>();
 
   beforeAll(async () => {
-    cluster = await startCluster({ services: { worker: 0 }, lanes: ['desk', 'way', 'nobody'] });
+    cluster = await startCluster({ services: { worker: 0 }, lanes: ['way', 'nobody'] });
     const release = (point: string): string => join(cluster.folder, `release-${point}`);
-    const holding = (phases: readonly Phase[]): string =>
-      phases.map(({ point }) => `${point}=hold:${release(point)}@1`).join(';');
+    const failPoints = HELD.map(({ point }) => `${point}=hold:${release(point)}@1`).join(';');
     const serving = (queue: string, slots: number) => ({ options: { worker: { queues: [queue], slots } } });
     await Promise.all([
       cluster.add('worker', serving('default', 2)),
-      cluster.add('worker', { ...serving('desk', 1), failPoints: holding([CLAIMED]) }),
-      cluster.add('worker', { ...serving('way', ON_THE_WAY.length), failPoints: holding(ON_THE_WAY) }),
+      cluster.add('worker', { ...serving('way', HELD.length), failPoints }),
     ]);
 
-    const reach = async (check: string, { point, phase }: Phase): Promise<void> => {
-      runOf.set(phase, await cluster.sendForRun(check));
-      await cluster.failPointReached(point, undefined, PATIENCE_MS);
-    };
     const byGates = async (): Promise<void> => {
       const [running, verifying] = [
         await cluster.sendForRun('gated-1'),
@@ -69,9 +62,12 @@ describe('a cancel in each phase', () => {
       ]);
     };
     const onTheWay = async (): Promise<void> => {
-      for (const [at, phase] of ON_THE_WAY.entries()) await reach(`way-${at}`, phase);
+      for (const [at, { point, phase }] of HELD.entries()) {
+        runOf.set(phase, await cluster.sendForRun(`way-${at}`));
+        await cluster.failPointReached(point, undefined, PATIENCE_MS);
+      }
     };
-    await Promise.all([byGates(), reach('desk-1', CLAIMED), onTheWay()]);
+    await Promise.all([byGates(), onTheWay()]);
     runOf.set('queued', await cluster.sendForRun('nobody-1'));
 
     await Promise.all([...runOf.values()].map((runId) => cluster.cancel(runId)));

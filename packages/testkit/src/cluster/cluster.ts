@@ -77,7 +77,8 @@ export interface ClusterOptions {
 
 export interface MemberOptions {
   readonly failPoints?: string;
-  readonly options?: Readonly<Record<string, unknown>>;
+  /** Laid over those of the cluster, service by service. */
+  readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -141,8 +142,11 @@ export class Cluster {
     const [only] = services;
     const kind = services.length === 1 && only !== undefined ? only : 'several';
     const number = this.members.filter((member) => member.name.startsWith(`${kind}-`)).length + 1;
-    const own = Object.assign({}, ...services.map((service) => this.#optionsOf(service)));
-    const options = { ...own, ...change.options };
+    const options = Object.fromEntries(
+      services
+        .map((service) => [service, this.#optionsOf(service, change)] as const)
+        .filter(([, given]) => Object.keys(given).length > 0),
+    );
     const member = new Member({
       name: `${kind}-${number}`,
       services,
@@ -154,9 +158,8 @@ export class Cluster {
     return member;
   }
 
-  #optionsOf(service: ServiceName): Readonly<Record<string, unknown>> {
-    const given = { ...QUICK_OPTIONS[service], ...this.options.options?.[service] };
-    return Object.keys(given).length === 0 ? {} : { [service]: given };
+  #optionsOf(service: ServiceName, change: MemberOptions): Readonly<Record<string, unknown>> {
+    return { ...QUICK_OPTIONS[service], ...this.options.options?.[service], ...change.options?.[service] };
   }
 
   #environment(): Readonly<Record<string, string>> {

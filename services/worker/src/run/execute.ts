@@ -15,6 +15,7 @@ import { removeWorkspace } from '@headgate/runtimes';
 import { runDurations } from '@headgate/store';
 import {
   ATTR,
+  failPoint,
   HEADGATE_ATTR,
   type Logger,
   metrics,
@@ -69,6 +70,7 @@ async function executeIn(
   const job = jobOf(parts, order, lease);
   try {
     job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
+    await failPoint('worker.attempt.begun');
     const ending = await attempt(job);
     const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
     report(job, ending, finished, span);
