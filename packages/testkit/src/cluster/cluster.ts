@@ -60,7 +60,7 @@ export interface ClusterOptions {
   readonly lease?: LeaseTiming;
   /** Applied to every route of the workload. */
   readonly route?: Partial<RoutePolicy>;
-  readonly policy?: Partial<Omit<Policy, 'digest'>>;
+  readonly policy?: PolicyChange;
   /** Runs at once of each worker. */
   readonly slots?: number;
   /** Handed to `create<Service>`. */
@@ -74,6 +74,9 @@ export interface ClusterOptions {
   /** Whether agents and verifications that gates can hold run through from the start. */
   readonly gatesOpen?: boolean;
 }
+
+/** Laid over the workload's policy. */
+export type PolicyChange = Partial<Omit<Policy, 'digest'>>;
 
 export interface MemberOptions {
   readonly failPoints?: string;
@@ -119,6 +122,7 @@ export class Cluster {
     readonly database: Database,
     readonly pool: Pool,
     readonly options: ClusterOptions,
+    private readonly policyWith: (change: PolicyChange) => Policy,
   ) {
     this.gates = new Gates(join(folder, 'gates'));
     this.signals = followSignals(join(folder, 'signals.jsonl'));
@@ -272,6 +276,11 @@ export class Cluster {
     return stopped;
   }
 
+  /** Puts another policy in force: that of the start with this change. */
+  async changePolicy(change: PolicyChange): Promise<void> {
+    await policies.activate(this.database.service, this.policyWith(change), 'test');
+  }
+
   async flushRedis(): Promise<void> {
     await this.redis.flush();
     this.#history.record({ type: 'info', op: HISTORY_OPS.redisFlushed });
@@ -421,7 +430,18 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const pool = new Pool({ connectionString: postgres.urls.serviceUrl, max: 4 });
   pool.on('error', () => {});
   atEnd(() => pool.end());
-  const cluster = new Cluster(folder, forge, postgres, redis, database, pool, options);
+  const policyWith = (change: PolicyChange): Policy =>
+    workloadPolicy({
+      forgePath: forge.path,
+      gates: join(folder, 'gates'),
+      secretFile,
+      ...(options.lease === undefined ? {} : { lease: options.lease }),
+      ...(options.route === undefined ? {} : { route: options.route }),
+      ticking: options.ticking ?? false,
+      lanes: options.lanes ?? [],
+      policy: { ...options.policy, ...change },
+    });
+  const cluster = new Cluster(folder, forge, postgres, redis, database, pool, options, policyWith);
   atEnd(() => cluster.stop());
   // What the processes said is worth most where a test fails without knowing why.
   if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(cluster.logs()));
@@ -429,17 +449,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     cluster.gates.openAgents();
     cluster.gates.openVerifications();
   }
-  const policy = workloadPolicy({
-    forgePath: forge.path,
-    gates: cluster.gates.folder,
-    secretFile,
-    ...(options.lease === undefined ? {} : { lease: options.lease }),
-    ...(options.route === undefined ? {} : { route: options.route }),
-    ticking: options.ticking ?? false,
-    lanes: options.lanes ?? [],
-    ...(options.policy === undefined ? {} : { policy: options.policy }),
-  });
-  await policies.activate(database.service, policy, 'test');
+  await cluster.changePolicy({});
   await database.service.use((c) =>
     apiTokens.put(c, { token: cluster.token, name: 'cluster', role: 'admin', tenantId: null }),
   );
