@@ -24,7 +24,10 @@ export default defineConfig({
     include: depth === 'soak' ? ['test/soak/**/*.test.ts'] : everyDay,
     exclude: depth === 'normal' ? deepOnly : [],
     globalSetup: ['./test/global-setup.ts'],
+    setupFiles: ['./test/each-file.ts'],
     pool: 'forks',
+    // Loading the modules anew for each file took as long as a third of the tests.
+    isolate: false,
     // More than the cores: most tests wait for a lease, a signal or a commit, not for the processor.
     maxWorkers: 3,
     testTimeout: depth === 'normal' ? 30_000 : 15 * 60_000,
