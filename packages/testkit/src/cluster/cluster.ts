@@ -6,102 +6,35 @@
  * Who writes: only the services write rows, as in production; the test reads, and cancels through the store's own
  * transaction where no console runs.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  isTerminal,
-  type LeaseTiming,
-  type Policy,
-  type RoutePolicy,
-  type RunId,
-  type RunStatus,
-} from '@headgate/domain';
-import {
-  apiTokens,
-  cancelRun,
-  type Database,
-  generateToken,
-  openDatabase,
-  policies,
-  type Stopped,
-} from '@headgate/store';
-import { createLogger, HISTORY_OPS } from '@headgate/telemetry';
-import { Pool } from 'pg';
-import { onTestFailed, TestRunner } from 'vitest';
+import { isTerminal, type Policy, type RunId, type RunStatus } from '@headgate/domain';
+import { cancelRun, type Database, generateToken, policies, type Stopped } from '@headgate/store';
+import { HISTORY_OPS } from '@headgate/telemetry';
+import type { Pool } from 'pg';
 import { followSignals, type SignalFollower } from '../follow-signals.js';
-import { type BareRepository, bareRepository } from '../github/bare-repository.js';
+import type { BareRepository } from '../github/bare-repository.js';
 import { Deliveries } from '../github/deliveries.js';
-import { atEnd } from '../services/at-end.js';
 import { eventually } from '../services/eventually.js';
-import { removeDataFolder, temporaryDataFolder } from '../services/temporary-folder.js';
 import { type ForeignJob, injectJobs } from './foreign-jobs.js';
 import { type AgentPush, agentPushes } from './forge-log.js';
 import { Gates } from './gates.js';
 import { gather, type JudgedCluster, type JudgeOptions, judge } from './judge.js';
 import { Member, SERVICE_NAMES, type ServiceName } from './member.js';
+import {
+  type ClusterOptions,
+  DEFAULT_SERVICES,
+  type MemberOptions,
+  type PolicyChange,
+  QUICK_OPTIONS,
+} from './options.js';
 import { type ClusterRun, Questions } from './questions.js';
 import { Sampler } from './sampler.js';
 import { type CheckDelivery, type SignalReply, sendCheck, submitWork, type WorkCall } from './senders.js';
-import { type ClusterPostgres, type ClusterRedis, clusterPostgres, clusterRedis } from './stores.js';
+import type { ClusterPostgres, ClusterRedis } from './stores.js';
 import { TestHistory } from './test-history.js';
-import { PATIENT_LEASE, workloadPolicy } from './workload.js';
+import { PATIENT_LEASE } from './workload.js';
 
-export interface ClusterOptions {
-  /** How many processes of each; default one each, two workers, no console. */
-  readonly services?: Partial<Record<ServiceName, number>>;
-  /**
-   * `apart`: each service a process of its own. `control`: one process for all but the workers, which is quicker to
-   * start where only workers are killed. `one`: everything in one, for tests that kill nothing. Default `control`.
-   */
-  readonly layout?: 'apart' | 'control' | 'one';
-  readonly redis?: 'shared' | 'private' | 'none';
-  readonly postgres?: 'shared' | 'private';
-  /** Default `PATIENT_LEASE`. */
-  readonly lease?: LeaseTiming;
-  /** Applied to every route of the workload. */
-  readonly route?: Partial<RoutePolicy>;
-  readonly policy?: PolicyChange;
-  /** Runs at once of each worker. */
-  readonly slots?: number;
-  /** Handed to `create<Service>`. */
-  readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
-  /** A schedule that ticks every second; its work is one run, since the head does not move. */
-  readonly ticking?: boolean;
-  /** `point=action;…`, for every process that is not a worker of its own; `{folder}` is the cluster's folder. */
-  readonly failPoints?: string;
-  /** Queues beside the default one: checks named `{lane}-…` go there. A worker joins all unless its options name some. */
-  readonly lanes?: readonly string[];
-  /** Whether agents and verifications that gates can hold run through from the start. */
-  readonly gatesOpen?: boolean;
-}
-
-/** Laid over the workload's policy. */
-export type PolicyChange = Partial<Omit<Policy, 'digest'>>;
-
-export interface MemberOptions {
-  readonly failPoints?: string;
-  /** Laid over those of the cluster, service by service. */
-  readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-const DEFAULT_SERVICES: Record<ServiceName, number> = {
-  intake: 1,
-  scheduler: 1,
-  worker: 2,
-  reconciler: 1,
-  console: 0,
-};
-const WEBHOOK_SECRET = 'cluster-webhook-secret';
-/**
- * What services in these tests are given beside their defaults: nobody waits for a period that is long only because
- * nothing is urgent. Bounds within which a machine with too much to do must answer stay as they are.
- */
-const QUICK_OPTIONS: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>> = {
-  worker: { settleMs: 500, timing: { pollMs: 250, killGraceMs: 300, beltMs: 1_000, beltOlderThanMs: 1_000 } },
-  scheduler: { timing: { hintAgainAfterMs: 1_500, takeBackAfterMs: 6_000 } },
-  reconciler: { timing: { reapMs: 500, operationReadMs: 1_000, settleMs: 500, repairMs: 5_000 } },
-};
+export const WEBHOOK_SECRET = 'cluster-webhook-secret';
 
 export class Cluster {
   readonly members: Member[] = [];
@@ -407,52 +340,4 @@ export class Cluster {
     await this.#sampler?.stop();
     await Promise.all(this.members.filter((member) => member.isRunning).map((member) => member.kill9()));
   }
-}
-
-/** Starts a cluster. It ends with the test, or with the file when it was started outside of one. */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const folder = temporaryDataFolder();
-  atEnd(() => removeDataFolder(folder));
-  for (const name of ['data', 'gates', 'history']) mkdirSync(join(folder, name), { recursive: true });
-  const secretFile = join(folder, 'webhook-secret');
-  writeFileSync(secretFile, WEBHOOK_SECRET, { mode: 0o600 });
-  const [forge, postgres, redis] = await Promise.all([
-    bareRepository({ path: join(folder, 'forge.git') }),
-    clusterPostgres(options.postgres ?? 'shared'),
-    clusterRedis(options.redis ?? 'shared'),
-  ]);
-  const database = openDatabase({
-    serviceUrl: postgres.urls.serviceUrl,
-    applicationName: 'cluster test',
-    logger: createLogger('cluster', { level: 'silent' }),
-  });
-  atEnd(() => database.close());
-  const pool = new Pool({ connectionString: postgres.urls.serviceUrl, max: 4 });
-  pool.on('error', () => {});
-  atEnd(() => pool.end());
-  const policyWith = (change: PolicyChange): Policy =>
-    workloadPolicy({
-      forgePath: forge.path,
-      gates: join(folder, 'gates'),
-      secretFile,
-      ...(options.lease === undefined ? {} : { lease: options.lease }),
-      ...(options.route === undefined ? {} : { route: options.route }),
-      ticking: options.ticking ?? false,
-      lanes: options.lanes ?? [],
-      policy: { ...options.policy, ...change },
-    });
-  const cluster = new Cluster(folder, forge, postgres, redis, database, pool, options, policyWith);
-  atEnd(() => cluster.stop());
-  // What the processes said is worth most where a test fails without knowing why.
-  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(cluster.logs()));
-  if (options.gatesOpen === true) {
-    cluster.gates.openAgents();
-    cluster.gates.openVerifications();
-  }
-  await cluster.changePolicy({});
-  await database.service.use((c) =>
-    apiTokens.put(c, { token: cluster.token, name: 'cluster', role: 'admin', tenantId: null }),
-  );
-  await cluster.start();
-  return cluster;
 }
