@@ -12,16 +12,10 @@ const everyDay = [
 ];
 
 /**
- * Too long for every day: whole clusters of processes that are killed, frozen and cut off, random load, mutants. What
- * they show of one component by one forced order is in that component's everyday tests. `npm test -- --deep` runs all.
+ * Too long for every day: random load on the store, for minutes. What it shows by chance is shown by forced order in the
+ * store's everyday tests. Clusters are everyday tests; `npm test -- --deep` runs them with larger loads.
  */
-const deepOnly = [
-  'packages/store/test/stress.test.ts',
-  'services/worker/test/crash.test.ts',
-  'test/setup/setup.test.ts',
-  'test/{chaos,drills}/**',
-  'test/replays/{cyrus-1450,graphile-636,hatchet-1022,trigger-dev-834,windmill-11246}-*.test.ts',
-];
+const deepOnly = ['packages/store/test/stress.test.ts'];
 
 export default defineConfig({
   resolve: { conditions },

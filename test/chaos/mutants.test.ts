@@ -267,7 +267,7 @@ describe('mutants', () => {
 
   it.each(MUTANTS)(
     'without "$guard" the checker is red ($caughtBy)',
-    async (_guard, _caughtBy, mutant) => {
+    async (mutant) => {
       withoutGuard(mutant);
       const report = await judgeStory(mutant.story);
       expect(report.verdict).toBe('violated');

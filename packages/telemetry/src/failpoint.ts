@@ -27,6 +27,7 @@ export const FAIL_POINTS = [
   'worker.hint.received',
   'worker.verdict.written',
   'worker.claim.committed',
+  'worker.attempt.begun',
   'worker.workspace.prepared',
   'worker.agent.started',
   'worker.agent.exited',
