@@ -17,7 +17,7 @@ import {
   type Verdict,
   type WorkIdentity,
 } from '@headgate/domain';
-import { identify } from '@headgate/sources';
+import { askedAt, causeOf, identify, ownSign } from '@headgate/sources';
 import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
 
@@ -61,6 +61,9 @@ export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepa
       verdict: routed.verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
+      cause: causeOf(signal),
+      ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
+      asked: askedAt(signal),
     },
   };
 }
@@ -74,11 +77,22 @@ function routeOf(
   const verdict = submission.verdict ?? null;
   if (verdict === null && submission.again != null) return routeAgain(submission, submission.again, policy);
   if (verdict === null) {
+    const own = ownDoing(signal, policy);
+    if (own !== null) return { route: null, verdict: own };
     const routing = routeSignal(signal, policy, evaluate);
     if (routing.kind === 'route') return { route: adjusted(routing.route, submission), verdict: null };
     return { route: namedRoute(signal, tenant, policy), verdict: routing.verdict };
   }
   return { route: namedRoute(signal, tenant, policy), verdict };
+}
+
+/** Before any route is asked: what we did ourselves is nobody's request (replay claude-code-action #611). */
+function ownDoing(signal: Signal, policy: Policy): Verdict | null {
+  const self = policy.sources.find((source) => source.id === signal.source)?.self;
+  const sign = ownSign(signal, self);
+  if (sign === null) return null;
+  const { rule, detail } = sign;
+  return { outcome: 'reject', reasonCode: 'SELF_TRIGGERED', detail, retryAfter: null, rule };
 }
 
 /** Of its own tenant only: a route that was given to another must not carry this tenant's work over. */

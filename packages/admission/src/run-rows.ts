@@ -52,6 +52,8 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
     userId: userIdOf(signal, context),
     traceparent: signal.traceparent,
+    lineage: admit.lineage,
+    subject: candidate.cause?.target ?? null,
     spec,
     status: admit.status,
     reasonCode: admit.status === 'QUEUED' ? 'ADMITTED' : 'APPROVAL_REQUIRED',
@@ -143,7 +145,7 @@ function inputsOf({ trigger, data }: Signal): unknown {
 const userOf = ({ actor }: Signal): string | null =>
   actor === null || actor.kind === 'schedule' ? null : `${actor.kind}:${actor.id}`;
 
-const userIdOf = (signal: Signal, { dimensions, tenantId }: RowContext): number | null => {
+export const userIdOf = (signal: Signal, { dimensions, tenantId }: Pick<RowContext, 'dimensions' | 'tenantId'>): number | null => {
   const user = userOf(signal);
   return user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user });
 };

@@ -2,6 +2,8 @@
  * What the configuration means once it is read: plain data, stored as a policy version, handed to every
  * decision. `packages/config` makes it; nothing else does.
  */
+import type { LoopGuardPolicy } from './loop-guard.js';
+
 export type OnNewVersion = 'reject' | 'useExisting' | 'queueOne' | 'cancelOther' | 'allow';
 export type Mode = 'observe' | 'propose' | 'act';
 export type Risk = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
@@ -140,6 +142,16 @@ export interface SourcePolicy {
   readonly tenant: string;
   /** True when git reaches it over a network; false for a bare repository on this machine. */
   readonly realForge: boolean;
+  /** Who we are there: what these do is our own doing. Absent: not told. */
+  readonly self?: SelfIdentity;
+}
+
+/** An App of ours, or a machine user. */
+export interface SelfIdentity {
+  /** The App's numeric id, as text. */
+  readonly appId: string | null;
+  /** Names of its accounts, e.g. `headgate-acme[bot]`. */
+  readonly logins: readonly string[];
 }
 
 export interface GlobalLimits {
@@ -182,6 +194,8 @@ export interface Policy {
   readonly queues: readonly QueuePolicy[];
   readonly limits: GlobalLimits;
   readonly budgets: BudgetPolicy;
+  /** Absent in policies that were stored before there was one: DEFAULT_LOOP_GUARD. */
+  readonly loopGuard?: LoopGuardPolicy;
   readonly lease: LeaseTiming;
   readonly retentionDays: { readonly receipts: number; readonly payloads: number; readonly events: number };
 }
