@@ -1,3 +1,4 @@
+export * from './client/index.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
 export { isCommitId } from './fields.js';
 export { type Headers, headerOf } from './headers.js';
