@@ -132,12 +132,35 @@ export interface RepositoryPolicy {
   readonly ciTrusted: boolean;
 }
 
+export const SOURCE_KINDS = ['github', 'git', 'cloudevents', 'standard-webhooks'] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
+
+/** Looking at the source itself, beside or instead of being told. */
+export interface ScanPolicy {
+  /** `poll`: the way in, where nothing can be sent to us. `scan`: finds what the hook did not bring. */
+  readonly via: 'poll' | 'scan';
+  readonly everyMs: number;
+}
+
 export interface SourcePolicy {
   readonly id: string;
-  readonly kind: 'github' | 'git';
+  readonly kind: SourceKind;
   /** References (`${ENV}`, `file:`), never values. */
   readonly webhookSecrets: readonly string[];
+  /** Reference to a GitHub App's file; null: `token`, or nothing. */
+  readonly app: string | null;
+  /** Reference to a token that reads. */
+  readonly token: string | null;
+  /** Base of the API: GitHub Enterprise. Null: the App's own, else github.com. */
+  readonly baseUrl: string | null;
   readonly authority: 'payload' | 'source';
+  /** What happened longer ago than this when it arrives is answered with STALE_EVENT; null: no limit. */
+  readonly replayWindowMs: number | null;
+  /** How far a signed time may be from ours (standard-webhooks). */
+  readonly toleranceMs: number;
+  readonly scan: ScanPolicy | null;
+  /** Tries per delivery that failed at the forge; 0: none. */
+  readonly redeliveries: number;
   readonly repositories: readonly RepositoryPolicy[];
   readonly tenant: string;
   /** True when git reaches it over a network; false for a bare repository on this machine. */

@@ -54,3 +54,12 @@ export const PROTECTED_PATHS: readonly string[] = [
 
 /** Seconds in front of the queue. */
 export const HEAD_START_SECONDS = { urgent: 4 * 3600, high: 3600, normal: 0, low: -3600 };
+
+/** A source that is polled is looked at this often. */
+export const DEFAULT_POLL_MS = 30_000;
+/** A source with a hook is looked at this often, for what the hook did not bring. */
+export const DEFAULT_SCAN_MS = 300_000;
+/** Tries of the forge's redelivery for one failed delivery. */
+export const DEFAULT_REDELIVERIES = 3;
+/** How far a signed time may be from ours. */
+export const DEFAULT_TOLERANCE_MS = 300_000;

@@ -1,4 +1,5 @@
 export { commandOf } from './command.js';
+export * from './client/index.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
 export { isCommitId } from './fields.js';
 export { type Headers, headerOf } from './headers.js';

@@ -1,5 +1,6 @@
 /** The endpoints of the fake GitHub: each reads or changes the state and says what GitHub would answer. */
-import type { Endpoint } from './endpoint.js';
+import type { AppEndpoint, Endpoint } from './endpoint.js';
+import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
 import { pullEndpoints } from './endpoints-pulls.js';
@@ -11,3 +12,5 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...commentEndpoints,
   ...checkRunEndpoints,
 ];
+
+export const APP_ENDPOINTS: readonly AppEndpoint[] = [...appEndpoints];

@@ -37,14 +37,46 @@ export interface CheckRunRecord {
   fields: Readonly<Record<string, unknown>>;
 }
 
+export interface ForgeApp {
+  readonly id: number;
+  /** PEM. */
+  readonly publicKey: string;
+  readonly installationId: number;
+  readonly permissions: Readonly<Record<string, string>>;
+}
+
+export interface MintedToken {
+  readonly token: string;
+  /** As asked for: repositories, permissions. */
+  readonly asked: Readonly<Record<string, unknown>>;
+  isRevoked: boolean;
+}
+
 /** All that the fake forge holds. Numbers and ids grow, as at the real one. */
 export class ForgeState {
   readonly repositories: ForgeRepository[] = [];
+  /** Set: repositories are seen by this App's tokens only. */
+  app: ForgeApp | null = null;
+  readonly tokens: MintedToken[] = [];
   #lastId = 1000;
 
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
+  }
+
+  mint(asked: Readonly<Record<string, unknown>>, expiresAt: Date) {
+    const token = `ghs_${this.nextId()}`;
+    this.tokens.push({ token, asked, isRevoked: false });
+    const permissions = asked['permissions'] ?? this.app?.permissions ?? {};
+    return { token, expires_at: expiresAt.toISOString(), permissions, repository_selection: 'selected' };
+  }
+
+  /** Without an App everybody sees everything. */
+  isVisible(authorization: string | undefined): boolean {
+    if (this.app === null) return true;
+    const token = this.tokens.find((it) => authorization === `token ${it.token}`);
+    return token !== undefined && !token.isRevoked;
   }
 
   /** Issues and pull requests share their numbers. */

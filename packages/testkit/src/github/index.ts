@@ -12,6 +12,7 @@ export type { Fault, FaultPlan } from './faults.js';
 export type {
   CheckRunRecord,
   CommentRecord,
+  ForgeApp,
   ForgeRepository,
   ForgeState,
   PullRequestRecord,
