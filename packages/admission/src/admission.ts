@@ -1,7 +1,7 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
+import type { Decision, Ids, RunId, Signal, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
   CommitUnknownError,
@@ -132,6 +132,23 @@ export class Admission {
       await pool.use((c) => deferredSignals.postpone(c, ids, POSTPONE_MS));
     }
     return due.filter((_row, at) => results[at]?.status === 'fulfilled');
+  }
+
+  /**
+   * Promotes one deferred signal with what was read for it: another envelope, or a verdict. Null: another was faster.
+   * Rejects with a fault of Postgres; the row then stands as it did.
+   */
+  async promoteRead(
+    row: DeferredRow,
+    read: Pick<Submission, 'verdict'> & { readonly signal?: Signal },
+  ): Promise<SignalAnswer | null> {
+    const submission = promotionOf(row, this.#options.policy());
+    const [result] = await this.#write([
+      { ...submission, ...read, signal: read.signal ?? submission.signal },
+    ]);
+    if (result?.status === 'fulfilled') return result.value;
+    if (result?.reason instanceof AlreadyPromotedError) return null;
+    throw result?.reason ?? new Error('the promotion was not answered');
   }
 
   /** One transaction for all; on a fault of one the batch is halved until the bad one stands alone (SQL rule 9). */

@@ -17,7 +17,7 @@ import {
   type Verdict,
   type WorkIdentity,
 } from '@headgate/domain';
-import { askedAt, causeOf, identify, ownSign } from '@headgate/sources';
+import { askedAt, causeOf, hasCredentials, identify, ownSign } from '@headgate/sources';
 import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
 
@@ -44,7 +44,9 @@ export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepa
   const { route } = routed;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
   const repository = repositoryOf(signal, tenant.id, policy);
-  const plan = routed.verdict === null && route !== null ? planOf(submission, route, repository) : null;
+  const isResolvable = submission.promotes == null && canRead(signal, policy);
+  const plan =
+    routed.verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
   return {
     submission,
     repository,
@@ -127,12 +129,23 @@ interface WorkPlan {
   readonly concurrency: ConcurrencyKey | null;
 }
 
-function planOf(submission: Submission, route: RoutePolicy, repository: SignalRepository | null): WorkPlan {
+/** Whether what a payload leaves out can be read at its source. */
+const canRead = (signal: Signal, policy: Policy): boolean => {
+  const source = policy.sources.find((one) => one.id === signal.source);
+  return source !== undefined && hasCredentials(source);
+};
+
+function planOf(
+  submission: Submission,
+  route: RoutePolicy,
+  repository: SignalRepository | null,
+  isResolvable: boolean,
+): WorkPlan {
   const kept = keptConcurrency(submission, route);
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
   if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
-  return { ...workOf(submission.signal, route), concurrency: concurrency.key };
+  return { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
 }
 
 const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
@@ -145,6 +158,7 @@ const keptConcurrency = ({ again }: Submission, route: RoutePolicy): Concurrency
 export function workOf(
   signal: Signal,
   route: RoutePolicy,
+  isResolvable = false,
 ): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
   const key = writtenPart(route.work?.key ?? null, signal);
   if ('error' in key) return refused('work.key', key.error);
@@ -153,9 +167,16 @@ export function workOf(
   const identified = identify(signal, route, { key: key.value, version: version.value });
   if (identified.kind === 'work') return { work: identified.work, verdict: null };
   const { reasonCode, detail } = identified;
-  // Only another look at the source could resolve a head, and no deferral makes one: the next signal will tell.
+  const rule = 'work-identity';
+  if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
+    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
+    return {
+      work: null,
+      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
+    };
+  }
   const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
-  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule: 'work-identity' } };
+  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };
 }
 
 const refused = (what: string, problem: string): WorkPlan => ({

@@ -1,5 +1,6 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
 import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
+import { claimOf } from '@headgate/sources';
 import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
 import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';
@@ -119,6 +120,7 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
             defaultBranch: repository.defaultBranch,
           },
     target: signal.target,
+    claim: claimOf(signal),
     inputs: inputsOf(signal),
     requires: route.requires,
     risk: route.risk,

@@ -62,6 +62,14 @@ function githubWayIn(source: Github, problem: Problem): WayIn {
     baseUrl: source.baseUrl ?? null,
     authority: source.authority ?? 'payload',
     scan: poll ?? scan,
+    ...(source.self === undefined
+      ? {}
+      : {
+          self: {
+            appId: source.self.appId === undefined ? null : String(source.self.appId),
+            logins: source.self.logins ?? [],
+          },
+        }),
     redeliveries: source.redeliver ?? (hasCredentials && poll === null ? DEFAULT_REDELIVERIES : 0),
   };
 }

@@ -79,6 +79,10 @@ const github = strict('source', {
   poll: looks.optional(),
   scan: looks.optional(),
   redeliver: count(0, 10).optional(),
+  self: strict(null, {
+    appId: count(1, Number.MAX_SAFE_INTEGER).optional(),
+    logins: z.array(text(100)).max(20).optional(),
+  }).optional(),
   authority: word('an authority', ['payload', 'source']).optional(),
   replayWindow: replayWindow.optional(),
   repositories: repositories(GITHUB_NAME, 'owner/name'),

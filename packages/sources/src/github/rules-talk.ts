@@ -34,7 +34,7 @@ export const issues: EventRule = {
 };
 
 /** The content of an issue: what a label, an assignment and a command ask to be worked on alike. */
-const issueContent = (issue: unknown): string =>
+export const issueContent = (issue: unknown): string =>
   contentVersion('content', textAt(issue, 'title'), textAt(issue, 'body'));
 
 export const issueComment: EventRule = {

@@ -12,9 +12,9 @@
  * Two comments could come of a call that is still on its way when the next one looks: so a look-up has to be at least
  * the settle window behind the call (`due_at`).
  */
-import type { ReasonCode, ReceiptId } from '@headgate/domain';
+import type { ReasonCode, ReceiptId, RunId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
-import { rowInsert } from '../connection/rows.js';
+import { plainText, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
 
 export interface NewFeedback {
@@ -56,6 +56,20 @@ const insert = rowInsert<NewFeedback>(
     { name: 'message', type: 'text', value: (f) => f.message },
   ],
   'order by 2, 3, 4, 6 on conflict do nothing',
+);
+// Of runs that a person asked for by a command, and that ended before they started. Index: run_pkey.
+const ofRuns = statement(
+  'feedback.of_runs',
+  `insert into headgate.feedback
+     (receipt_id, tenant_id, source, repository, number, comment_id, reason_code, message)
+   select r.receipt_id, r.tenant_id, a.asked ->> 'source', a.asked ->> 'repository', a.asked ->> 'number',
+          a.asked ->> 'commentId', g.reason_code, g.message
+     from unnest($1::uuid[], $2::text[], $3::text[]) as g(run_id, reason_code, message)
+     join headgate.run r on r.id = g.run_id
+    cross join lateral (select nullif(r.spec #> '{claim,asked}', 'null') as asked) a
+    where a.asked is not null
+    order by 2, 3, 4, 6
+   on conflict do nothing`,
 );
 // Index: feedback_due. The claim is by time: a claimant that died is passed over when its time is up.
 const claim = statement(
@@ -99,6 +113,17 @@ const settle = statement(
 
 export const feedback = {
   insert: insert.insert,
+  ofRuns: (
+    c: Connection,
+    ended: readonly { readonly runId: RunId; readonly reasonCode: ReasonCode; readonly message: string }[],
+  ): Promise<number> =>
+    ended.length === 0
+      ? Promise.resolve(0)
+      : c.count(ofRuns, [
+          ended.map((one) => one.runId),
+          ended.map((one) => one.reasonCode),
+          ended.map((one) => plainText(one.message)),
+        ]),
   claim: (c: Connection, limit: number, claimMs: number): Promise<ClaimedFeedback[]> =>
     c.run<ClaimedFeedback>(claim, [limit, claimMs]),
   /** False: the claim is no longer held, nothing may be called. */
@@ -109,17 +134,6 @@ export const feedback = {
   /** No clear answer: to be looked up after `delayMs`. */
   doubt: (c: Connection, row: ClaimedFeedback, detail: string, delayMs: number): Promise<number> =>
     c.count(settle, [row.receiptId, row.claimToken, 'ambiguous', null, null, detail, delayMs]),
-  /** Nothing was called: to be tried after `delayMs`. */
-  putOff: (c: Connection, row: ClaimedFeedback, detail: string, delayMs: number): Promise<number> =>
-    c.count(settle, [
-      row.receiptId,
-      row.claimToken,
-      row.wasAttempted ? 'ambiguous' : 'intended',
-      null,
-      null,
-      detail,
-      delayMs,
-    ]),
   abandon: (c: Connection, row: ClaimedFeedback, detail: string): Promise<number> =>
     c.count(settle, [row.receiptId, row.claimToken, 'abandoned', null, null, detail, 0]),
 };

@@ -57,6 +57,20 @@ export class AppTokens {
     return { token, scope: `installation ${id}` };
   }
 
+  /** For one call that writes: this repository, these rights, used once and never kept. */
+  async toWrite(fullName: string, rights: readonly string[]): Promise<{ token: string; scope: string }> {
+    const [owner = '', repo = ''] = fullName.split('/');
+    const { id } = await this.#installationOf(owner, repo, false);
+    const { token } = await this.#auth({
+      type: 'installation',
+      installationId: id,
+      repositoryNames: [repo],
+      permissions: Object.fromEntries(rights.map((right) => [right, 'write'])),
+      refresh: true,
+    });
+    return { token, scope: `installation ${id}` };
+  }
+
   async #installationOf(owner: string, repo: string, isRefused: boolean): Promise<Installation> {
     const name = `${owner}/${repo}`.toLowerCase();
     const known = this.#installations.get(name);

@@ -31,6 +31,18 @@ export interface GithubQuestion<T> {
   readonly signal?: AbortSignal;
 }
 
+export interface GithubCall<T> {
+  readonly source: GithubSource;
+  readonly repository: string;
+  readonly method: 'POST' | 'PATCH';
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Permissions of an App that the call needs, e.g. `issues`. */
+  readonly rights: readonly string[];
+  readonly shape: z.ZodType<T>;
+  readonly signal?: AbortSignal;
+}
+
 export interface GithubClientOptions {
   readonly clock: Clock;
   /** Where `${NAME}` is read from, and the file whose folder `file:` starts in. */
@@ -44,6 +56,8 @@ export interface GithubClientOptions {
 
 const TIMEOUT_MS = 10_000;
 const RETRY_AFTER_MS = 250;
+/** After no token could be had. */
+const RETRY_TOKEN_MS = 30_000;
 /** Credentials in use at once are few; old ones go when they are replaced. */
 const MOST_SESSIONS = 100;
 
@@ -73,6 +87,54 @@ export class GithubClient {
         : `GitHub gave no answer within ${timeoutMs} ms.`,
     });
     return within(timeoutMs, question.signal ?? null, late, (signal) => this.#read(question, signal));
+  }
+
+  /**
+   * One call that writes, tried once: whoever calls has to look before calling again. `unavailable` means that it may
+   * have happened; every other failure means that it did not.
+   */
+  write<T>(call: GithubCall<T>): Promise<GithubOutcome<T>> {
+    const timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS;
+    const late = (): GithubOutcome<T> => ({
+      kind: 'unavailable',
+      detail: `GitHub gave no answer within ${timeoutMs} ms.`,
+    });
+    return within(timeoutMs, call.signal ?? null, late, (signal) => this.#write(call, signal));
+  }
+
+  async #write<T>(call: GithubCall<T>, signal: AbortSignal): Promise<GithubOutcome<T>> {
+    const session = await this.#sessionOf(call.source);
+    if (typeof session === 'string') return { kind: 'denied', detail: session };
+    let passport: Passport;
+    try {
+      passport = await session.writePassport(call.repository, call.rights);
+    } catch (fault) {
+      const answer = refusedAnswerOf(fault);
+      const scope = session.credentials.kind;
+      // Without a token nothing was sent.
+      return answer === null
+        ? { kind: 'limited', until: new Date(this.#options.clock.now().getTime() + RETRY_TOKEN_MS), detail: noAnswer(fault).detail }
+        : failureOf(answer, scope, this.#rates);
+    }
+    const until = this.#rates.limitedUntil(passport.scope);
+    if (until !== null) {
+      return { kind: 'limited', until, detail: `Nothing is asked until ${until.toISOString()}.` };
+    }
+    try {
+      const { data, headers } = await session.calling.request(`${call.method} ${splitPath(call.path).path}`, {
+        ...call.body,
+        headers: session.headers(passport),
+        request: { signal },
+      });
+      this.#rates.observe(passport.scope, headers);
+      const read = call.shape.safeParse(data);
+      return read.success
+        ? { kind: 'found', value: read.data, etag: null, next: null, isCopy: false }
+        : { kind: 'unavailable', detail: 'GitHub answered in a shape that is not known.' };
+    } catch (fault) {
+      const answer = refusedAnswerOf(fault);
+      return answer === null ? noAnswer(fault) : failureOf(answer, passport.scope, this.#rates);
+    }
   }
 
   async #read<T>(question: GithubQuestion<T>, signal: AbortSignal): Promise<GithubOutcome<T>> {

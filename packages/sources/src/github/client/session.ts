@@ -74,6 +74,13 @@ export class GithubSession {
       : { authorization: null, scope: 'anonymous' };
   }
 
+  /** As `passport`, with the right to write for one call. */
+  async writePassport(repository: string, rights: readonly string[]): Promise<Passport> {
+    if (this.#tokens === null) return this.passport(repository, false);
+    const { token, scope } = await this.#tokens.toWrite(repository, rights);
+    return { authorization: `token ${token}`, scope };
+  }
+
   /** Headers of every question. */
   headers(passport: Passport): Record<string, string> {
     return {
