@@ -333,6 +333,38 @@ describe('what holds in every history', () => {
       { numRuns: 150 },
     );
   });
+
+  it('the loop guard: no run lies further from the outside, or from a person, than may be', () => {
+    fc.assert(
+      fc.property(histories, ([policy, steps]) => {
+        const world = new World({ policy });
+        world.play(steps, (decision) => {
+          for (const write of decision.writes) {
+            if (write.kind !== 'admit' || decision.candidate.directive.kind !== 'none') continue;
+            expect(write.lineage.hops).toBeLessThanOrEqual(GUARD.maxHops);
+            expect(write.lineage.chainRuns).toBeLessThanOrEqual(GUARD.maxRunsSinceHuman);
+          }
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('the loop guard: what our runs made never starts a run as news of itself', () => {
+    fc.assert(
+      fc.property(histories, ([policy, steps]) => {
+        const world = new World({ policy });
+        world.play(steps, ({ candidate, runId, reasonCode }) => {
+          const { cause } = candidate;
+          const isOurs = cause?.version != null && world.store.makers.has(`default\u0000${cause.version}`);
+          if (cause?.part !== 'echo' || !isOurs || candidate.directive.kind !== 'none') return;
+          expect(reasonCode === 'DUPLICATE_DELIVERY' || reasonCode === 'SELF_TRIGGERED').toBe(true);
+          if (reasonCode === 'SELF_TRIGGERED') expect(runId).toBeNull();
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
 });
 
 describe('newest wins, with a source that orders its versions', () => {
@@ -405,38 +437,6 @@ describe('newest wins, with a source that orders its versions', () => {
         });
       }),
       { numRuns: 200 },
-    );
-  });
-
-  it('the loop guard: no run lies further from the outside, or from a person, than may be', () => {
-    fc.assert(
-      fc.property(histories, ([policy, steps]) => {
-        const world = new World({ policy });
-        world.play(steps, (decision) => {
-          for (const write of decision.writes) {
-            if (write.kind !== 'admit' || decision.candidate.directive.kind !== 'none') continue;
-            expect(write.lineage.hops).toBeLessThanOrEqual(GUARD.maxHops);
-            expect(write.lineage.chainRuns).toBeLessThanOrEqual(GUARD.maxRunsSinceHuman);
-          }
-        });
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  it('the loop guard: what our runs made never starts a run as news of itself', () => {
-    fc.assert(
-      fc.property(histories, ([policy, steps]) => {
-        const world = new World({ policy });
-        world.play(steps, ({ candidate, runId, reasonCode }) => {
-          const { cause } = candidate;
-          const isOurs = cause?.version != null && world.store.makers.has(`default\u0000${cause.version}`);
-          if (cause?.part !== 'echo' || !isOurs || candidate.directive.kind !== 'none') return;
-          expect(reasonCode === 'DUPLICATE_DELIVERY' || reasonCode === 'SELF_TRIGGERED').toBe(true);
-          if (reasonCode === 'SELF_TRIGGERED') expect(runId).toBeNull();
-        });
-      }),
-      { numRuns: 300 },
     );
   });
 });

@@ -3,6 +3,7 @@ import type { AppEndpoint, Endpoint } from './endpoint.js';
 import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
+import { peopleEndpoints } from './endpoints-people.js';
 import { pullEndpoints } from './endpoints-pulls.js';
 import { repositoryEndpoints } from './endpoints-repository.js';
 
@@ -10,6 +11,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...repositoryEndpoints,
   ...pullEndpoints,
   ...commentEndpoints,
+  ...peopleEndpoints,
   ...checkRunEndpoints,
 ];
 

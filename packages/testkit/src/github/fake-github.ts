@@ -52,7 +52,7 @@ export class FakeGitHub {
   }
 
   addRepository(options: { id: number; fullName: string; git: BareRepository }): ForgeRepository {
-    const repository = { ...options, pulls: [], comments: [], checkRuns: [] };
+    const repository = { ...options, pulls: [], comments: [], checkRuns: [], issues: [], permissions: new Map() };
     this.state.repositories.push(repository);
     return repository;
   }

@@ -7,6 +7,24 @@ export interface ForgeRepository {
   readonly pulls: PullRequestRecord[];
   readonly comments: CommentRecord[];
   readonly checkRuns: CheckRunRecord[];
+  readonly issues: IssueRecord[];
+  /** By login; whoever is not named may write. */
+  readonly permissions: Map<string, 'none' | 'read' | 'write' | 'admin'>;
+}
+
+export interface IssueRecord {
+  readonly number: number;
+  title: string;
+  body: string | null;
+  state: 'open' | 'closed';
+}
+
+/** Where a pull request from elsewhere comes from. */
+export interface ForkRecord {
+  readonly id: number;
+  readonly fullName: string;
+  headSha: string;
+  pushedAt: string;
 }
 
 export interface PullRequestRecord {
@@ -20,6 +38,11 @@ export interface PullRequestRecord {
   isDraft: boolean;
   readonly createdAt: string;
   updatedAt: string;
+  /** `octocat` by default. */
+  author?: string;
+  /** The record lags the branch: this is what it shows. */
+  recordedHead?: string;
+  fork?: ForkRecord;
 }
 
 export interface CommentRecord {

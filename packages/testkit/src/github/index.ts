@@ -15,6 +15,8 @@ export type {
   ForgeApp,
   ForgeRepository,
   ForgeState,
+  ForkRecord,
+  IssueRecord,
   PullRequestRecord,
 } from './forge-state.js';
 export { type ProviderEntry, ProviderLog } from './provider-log.js';
