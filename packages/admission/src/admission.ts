@@ -19,6 +19,7 @@ import { failPoint, type Logger, metrics } from '@headgate/telemetry';
 import { AlreadyPromotedError, admitBatch, type BatchContext } from './admit-batch.js';
 import { answerOf, recordAsked, recordFault, tellDecided } from './answer.js';
 import { Batcher } from './batcher.js';
+import { readContinued } from './continued.js';
 import { type Prepared, prepare } from './prepare.js';
 import { promotionOf } from './promotion.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
@@ -247,7 +248,8 @@ export class Admission {
 
   async #plan(submissions: readonly Submission[], active: ActivePolicy): Promise<Plan> {
     const { dimensions, ids } = this.#options;
-    const batch = submissions.map((submission) => prepare(submission, active.policy, ids));
+    const continued = await readContinued(this.#options.pool, submissions, active);
+    const batch = submissions.map((submission) => prepare(submission, active.policy, ids, continued));
     await this.#ensureDimensions(batch, active);
     return {
       batch,

@@ -18,6 +18,7 @@ import {
   type WorkIdentity,
 } from '@headgate/domain';
 import { askedAt, causeOf, hasCredentials, identify, ownSign } from '@headgate/sources';
+import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
 
@@ -38,7 +39,12 @@ export interface ConcurrencyKey {
 
 const evaluate = conditionEvaluator();
 
-export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepared {
+export function prepare(
+  submission: Submission,
+  policy: Policy,
+  ids: Ids,
+  continued: Continued = new Map(),
+): Prepared {
   const { signal } = submission;
   const routed = routeOf(submission, policy);
   const { route } = routed;
@@ -59,15 +65,28 @@ export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepa
       signal,
       tenant,
       route,
-      work: plan?.work ?? null,
+      work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: routed.verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
       cause: causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
-      asked: askedAt(signal),
+      // What we said ourselves asks for nothing, and is remembered as no command.
+      asked: routed.verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
+}
+
+/** The version stays the signal's own; the work is the one whose branch it is about. */
+function continuing(
+  work: WorkIdentity | null,
+  signal: Signal,
+  tenant: string,
+  continued: Continued,
+): WorkIdentity | null {
+  const branch = agentBranchOf(signal);
+  const workKey = branch === null ? undefined : continued.get(continuedKey(tenant, branch));
+  return work === null || workKey === undefined ? work : { ...work, workKey };
 }
 
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
