@@ -43,6 +43,9 @@ export const FAIL_POINTS = [
   'worker.finish.committed',
   'reconciler.reap.locked',
   'reconciler.repair.before',
+  'feedback.attempted',
+  'feedback.called',
+  'heads.read',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 
