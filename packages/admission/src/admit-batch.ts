@@ -485,7 +485,7 @@ function receiptRow(
     route: candidate.route?.id ?? null,
     existing: decision.existing,
     retryAfter: decision.retryAfter,
-    watermark: prepared.submission.watermark ?? null,
+    watermark: decision.outcome === 'no-work' ? (prepared.submission.watermark ?? null) : null,
     parentReceiptId,
     traceparent: signal.traceparent,
     source: signal.source,

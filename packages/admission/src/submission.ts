@@ -28,7 +28,7 @@ export interface Submission {
   readonly again?: Again | null;
   /** Set when a deferred signal or a latch is promoted. */
   readonly promotes?: Promotion | null;
-  /** The schedule's last watermark, on a no-work receipt. */
+  /** Up to where the source was looked at; kept on a no-work receipt. */
   readonly watermark?: string | null;
 }
 

@@ -3,6 +3,7 @@ import type {
   AgentPolicy,
   Capabilities,
   Mode,
+  ObserveSpec,
   OnNewVersion,
   RetryPolicy,
   Risk,
@@ -29,8 +30,10 @@ export interface RunSpec {
   readonly verify: readonly string[];
   readonly repository: RunRepository | null;
   readonly target: TargetRef | null;
-  /** Given by a person with a manual run. */
+  /** Given by a person with a manual run, or the observation of a goal. */
   readonly inputs: unknown;
+  /** An observation of a goal: no agent, no result, no cost. Absent or null: the agent works. */
+  readonly observe?: ObserveSpec | null;
   readonly requires: Capabilities;
   readonly risk: Risk;
   readonly onNewVersion: OnNewVersion;

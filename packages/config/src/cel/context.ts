@@ -24,12 +24,50 @@ export interface ExpressionContext {
   readonly target: TargetFacts | null;
 }
 
-/** The fields of the roots whose shape is ours, so that a typing error is found when the file is read. */
-export const ROOT_FIELDS: Readonly<Record<string, readonly string[] | null>> = {
+/** Roots and their fields where the shape is ours, so that a typing error is found when the file is read. */
+export type Roots = Readonly<Record<string, readonly string[] | null>>;
+
+const REPOSITORY_FIELDS = ['id', 'name', 'owner', 'fullName', 'defaultBranch'];
+
+/** What a `when` and a template read. */
+export const SIGNAL_ROOTS: Roots = {
   event: null,
-  repository: ['id', 'name', 'owner', 'fullName', 'defaultBranch'],
+  repository: REPOSITORY_FIELDS,
   target: ['kind', 'id', 'ref', 'aspect'],
 };
+
+/** What the `until` of a goal reads. */
+export const GOAL_ROOTS: Roots = {
+  observation: ['kind', 'exitCode', 'output', 'status', 'body', 'json', 'version', 'ref'],
+  repository: REPOSITORY_FIELDS,
+};
+
+/** As the `until` of a goal sees it. What does not belong to its kind is null. */
+export interface ObservationFacts {
+  readonly kind: 'command' | 'http';
+  readonly exitCode: number | null;
+  /** The end of what the command printed. */
+  readonly output: string | null;
+  readonly status: number | null;
+  readonly body: string | null;
+  /** The last line of the output, or the body, where it is JSON; else null. */
+  readonly json: unknown;
+  /** Commit and branch that were looked at. */
+  readonly version: string | null;
+  readonly ref: string | null;
+}
+
+export interface GoalContext {
+  readonly observation: ObservationFacts;
+  readonly repository: RepositoryFacts | null;
+}
+
+export function goalContext(
+  observation: ObservationFacts,
+  repository: NonNullable<Signal['repository']> | null,
+): GoalContext {
+  return { observation, repository: repository === null ? null : repositoryFacts(repository) };
+}
 
 export function expressionContext(signal: Signal): ExpressionContext {
   return {

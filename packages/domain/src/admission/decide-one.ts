@@ -6,7 +6,7 @@
  *  3. Does it name work at all?                 NO_ROUTE, TASK_CONTRACT_INVALID
  *  4. May the tenant work?                      TENANT_SUSPENDED
  *  5. Was the task cancelled?                   TASK_CANCELLED
- *  6. Is this version known?                    DUPLICATE_WORK
+ *  6. Is this version known?                    DUPLICATE_WORK; a schedule found NOTHING_FOUND
  *  7. Does a newer version stand?               SUPERSEDED
  *  8. Is another version under way?             the route's onNewVersion
  *  9. Is there room in the queue?               QUEUE_FULL
@@ -163,6 +163,7 @@ function byTask(asked: Asked): Decision {
   }
   const known = task.versions.get(point.inputVersion);
   if (known !== undefined && holdsItsVersion(known, candidate)) {
+    if (candidate.signal.trigger === 'schedule') return unchanged(asked, known);
     return decide(candidate, {
       outcome: 'reject',
       reasonCode: 'DUPLICATE_WORK',
@@ -176,6 +177,19 @@ function byTask(asked: Asked): Decision {
   const newer = newerStanding(point, task);
   if (newer !== null) return superseded(asked, newer);
   return byRunsUnderWay(asked, route, known);
+}
+
+/** A schedule looked at its source and saw what it had seen before. */
+function unchanged({ candidate, task, point }: Asked, known: KnownVersion): Decision {
+  return decide(candidate, {
+    outcome: 'no-work',
+    reasonCode: 'NOTHING_FOUND',
+    rule: 'schedule.unchanged',
+    facts: { detail: `It still stands at ${quoted(point.inputVersion)}.` },
+    taskId: task.taskId,
+    generation: known.generation,
+    metRunId: known.runId,
+  });
 }
 
 /**
