@@ -426,6 +426,7 @@ function deferredRow(
     work: submission.work ?? null,
     directive,
     again: prepared.submission.again ?? null,
+    observe: prepared.submission.observe ?? null,
     tenant: tenant.id,
     headStartSeconds: submission.headStartSeconds ?? null,
     beside: submission.beside ?? null,

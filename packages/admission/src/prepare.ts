@@ -114,6 +114,9 @@ interface WorkPlan {
 }
 
 function planOf(submission: Submission, route: RoutePolicy, repository: SignalRepository | null): WorkPlan {
+  if (submission.observe != null && submission.work != null) {
+    return { work: submission.work, verdict: null, concurrency: null };
+  }
   const kept = keptConcurrency(submission, route);
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);

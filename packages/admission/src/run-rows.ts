@@ -118,6 +118,7 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
           },
     target: signal.target,
     inputs: inputsOf(signal),
+    observe: prepared.submission.observe ?? null,
     requires: route.requires,
     risk: route.risk,
     onNewVersion: route.onNewVersion,
@@ -134,9 +135,10 @@ function routeOf(prepared: Prepared): RoutePolicy {
   return route;
 }
 
-/** What a person gave with a manual run. */
+/** What a person gave with a manual run, or a goal observed. */
 function inputsOf({ trigger, data }: Signal): unknown {
-  if (trigger !== 'manual' || typeof data !== 'object' || data === null || !('inputs' in data)) return null;
+  const hasInputs = trigger === 'manual' || trigger === 'goal';
+  if (!hasInputs || typeof data !== 'object' || data === null || !('inputs' in data)) return null;
   return data.inputs ?? null;
 }
 

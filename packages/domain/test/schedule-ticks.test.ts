@@ -8,7 +8,6 @@ import {
   ON_TIME_MS,
   parseCadence,
   type ScheduleTimes,
-  ticksIn,
 } from '../src/index.js';
 
 const NONE: CatchUp = { mode: 'none', windowMs: 0, max: 1 };

@@ -3,3 +3,4 @@ export * from './git/index.js';
 export * from './github/index.js';
 export * from './identity/index.js';
 export * from './samples/index.js';
+export * from './outbound/guarded-request.js';

@@ -1,4 +1,4 @@
-import type { Signal } from '@headgate/domain';
+import type { ObservationFacts, Signal } from '@headgate/domain';
 
 /** What an expression may read of the repository; the ids are the forge's, stable under rename. */
 export interface RepositoryFacts {
@@ -41,21 +41,6 @@ export const GOAL_ROOTS: Roots = {
   observation: ['kind', 'exitCode', 'output', 'status', 'body', 'json', 'version', 'ref'],
   repository: REPOSITORY_FIELDS,
 };
-
-/** As the `until` of a goal sees it. What does not belong to its kind is null. */
-export interface ObservationFacts {
-  readonly kind: 'command' | 'http';
-  readonly exitCode: number | null;
-  /** The end of what the command printed. */
-  readonly output: string | null;
-  readonly status: number | null;
-  readonly body: string | null;
-  /** The last line of the output, or the body, where it is JSON; else null. */
-  readonly json: unknown;
-  /** Commit and branch that were looked at. */
-  readonly version: string | null;
-  readonly ref: string | null;
-}
 
 export interface GoalContext {
   readonly observation: ObservationFacts;
