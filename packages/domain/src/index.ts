@@ -1,3 +1,4 @@
+export * from './address-range.js';
 export * from './admission/index.js';
 export * from './capability.js';
 export * from './clock.js';
@@ -5,6 +6,7 @@ export * from './explain/index.js';
 export * from './finish.js';
 export * from './github-events.js';
 export * from './glob.js';
+export * from './goal/index.js';
 export * from './ids.js';
 export * from './lifecycle.js';
 export * from './lifecycle-sql.js';

@@ -31,6 +31,7 @@ export const FAIL_POINTS = [
   'worker.workspace.prepared',
   'worker.agent.started',
   'worker.agent.exited',
+  'worker.observed',
   'worker.collected',
   'worker.verified',
   'worker.judged',

@@ -31,8 +31,10 @@ export function queuesToJoin(
  * this machine.
  */
 export function needsIsolation(spec: RunSpec): boolean {
+  // One request, made by the worker itself.
+  if (spec.observe?.kind === 'http') return false;
   if (!spec.agent.trustedExample) return true;
-  const hasCommands = spec.setup.length + spec.verify.length > 0;
+  const hasCommands = spec.setup.length + spec.verify.length > 0 || spec.observe?.kind === 'command';
   return hasCommands && !(spec.repository !== null && isLocalRemote(spec.repository.url));
 }
 

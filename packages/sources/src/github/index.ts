@@ -1,5 +1,5 @@
-export { commandOf } from './command.js';
 export * from './client/index.js';
+export { commandOf } from './command.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
 export { isCommitId } from './fields.js';
 export { type Headers, headerOf } from './headers.js';

@@ -71,7 +71,9 @@ describe('the head as GitHub tells it', () => {
     const next = await git.commit({ branch: 'topic', files: { 'a.txt': 'b' } });
     const moved = await read();
     expect(moved).toMatchObject({ kind: 'head', sha: next });
-    expect(freshness({ target: PULL, inputVersion: sha }, moved)).toMatchObject({ reasonCode: 'STALE_INPUT' });
+    expect(freshness({ target: PULL, inputVersion: sha }, moved)).toMatchObject({
+      reasonCode: 'STALE_INPUT',
+    });
     expect(await read(null, { ...PULL, id: '8' })).toEqual({ kind: 'gone' });
   });
 
@@ -85,7 +87,11 @@ describe('the head as GitHub tells it', () => {
       detail: 'Pull request 7 goes into main now, not release.',
     });
     const failing = claiming({ check: { name: 'unit', conclusion: 'failure' } });
-    const checkRun = { id: 1, headSha: sha, fields: { name: 'unit', status: 'completed', conclusion: 'failure' } };
+    const checkRun = {
+      id: 1,
+      headSha: sha,
+      fields: { name: 'unit', status: 'completed', conclusion: 'failure' },
+    };
     repository.checkRuns.push(checkRun);
     expect(await read(failing)).toMatchObject({ kind: 'head' });
     checkRun.fields = { name: 'unit', status: 'in_progress', conclusion: '' };
@@ -136,6 +142,9 @@ describe('the head as GitHub tells it', () => {
     repository.permissions.set('ada', 'read');
     repository.permissions.set('octocat', 'none');
     expect(await may('ada')).toMatchObject({ kind: 'not-allowed' });
-    expect(await may(null)).toMatchObject({ kind: 'not-allowed', detail: expect.stringContaining('octocat') });
+    expect(await may(null)).toMatchObject({
+      kind: 'not-allowed',
+      detail: expect.stringContaining('octocat'),
+    });
   });
 });

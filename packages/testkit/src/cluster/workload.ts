@@ -66,7 +66,11 @@ const EVERY_SECOND: TriggerOn = {
   ordinal: 0,
   cron: '@every 1s',
   timezone: 'UTC',
+  startAt: null,
+  endAt: null,
+  exclude: [],
   jitterMs: 0,
+  pauseOnFailure: false,
   overlap: 'allowAll',
   catchUp: { mode: 'latest', windowMs: 60_000, max: 1 },
 };

@@ -3,6 +3,7 @@
  *
  *   CLAIMED ─► PREPARING_SANDBOX ─► RUNNING ─► VERIFYING ─► JUDGING ─► [seal] ─► FINALIZING ─► finish
  *      └──────────────── a sealed result is there ───────────────────────────────┘
+ * An observation of a goal goes from RUNNING to its finish (observe.ts).
  *
  * Who writes: this attempt alone, each time under its fence: stages, the seal, the ledger, the finish. Before and
  * after each step it asks whether it may go on; a lease that is gone drops everything (nothing is taken back, nothing
@@ -34,6 +35,7 @@ import { type Ending, failed } from './ending.js';
 import { finalise, resume } from './finalise.js';
 import type { Finished, Finisher } from './finisher.js';
 import { foldersOf, type Job, type RunParts, stopOf, whileTrusted } from './job.js';
+import { observe } from './observe.js';
 import { prepare } from './prepare.js';
 import { makeResult } from './result.js';
 
@@ -87,6 +89,8 @@ async function executeIn(
 
 async function attempt(job: Job): Promise<Ending> {
   try {
+    const { observe: observation } = job.run.spec;
+    if (observation != null) return await observe(job, observation);
     const sealed = job.run.sealed ? await resume(job) : await work(job);
     return sealed.kind === 'ended' ? sealed.ending : await finalise(job, sealed.value);
   } catch (fault) {
