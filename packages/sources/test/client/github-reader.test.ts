@@ -1,5 +1,6 @@
 /** Freshness against GitHub's API: the record and the branch, the base, the check, the people (I6). */
 import type { RepositoryRef, RunClaim, SourcePolicy, TargetRef } from '@headgate/domain';
+import type { PullRequestRecord } from '@headgate/testkit/github';
 import { describe, expect, it } from 'vitest';
 import { freshness, GithubSourceReader } from '../../src/index.js';
 import { aForge } from './world.js';
@@ -12,13 +13,13 @@ async function aReader() {
   const sha = await forge.git.commit({ branch: 'topic', files: { 'a.txt': 'a' } });
   const repository = forge.github.state.find('acme/api');
   if (repository === null) throw new Error('no repository');
-  const pull = {
+  const pull: PullRequestRecord = {
     number: 7,
     headRef: 'topic',
     baseRef: 'main',
     title: 'A',
     body: null,
-    state: 'open' as 'open' | 'closed',
+    state: 'open',
     isMerged: false,
     isDraft: false,
     createdAt: '2026-01-01T00:00:00Z',
@@ -36,7 +37,7 @@ async function aReader() {
     asked: null,
     ...change,
   });
-  return { ...forge, sha, repository, pull: repository.pulls[0] ?? pull, reader, source, read, claiming };
+  return { ...forge, sha, repository, pull, reader, source, read, claiming };
 }
 
 describe('the head as GitHub tells it', () => {
