@@ -23,10 +23,13 @@ describe('SQL rule 7: every session has its time-outs', () => {
   test('broken variant: SET ROLE would not bring them', async () => {
     const db = await testStore();
     const owner = await openSession(db.urls.ownerUrl);
-    await owner.query('grant headgate_service to current_user').catch(() => {});
-    await owner.query('set role headgate_service');
+    // Roles are the cluster's, and other tests use it: the grant is seen in this transaction only.
+    await owner.query('begin');
+    await owner.query('grant headgate_service to current_user');
+    await owner.query('set local role headgate_service');
     const { rows } = await owner.query('show lock_timeout');
     expect(rows).toEqual([{ lock_timeout: '0' }]);
+    await owner.query('rollback');
   });
 
   test('a lock that is not to be had is given up after the lock time-out and tried again as a whole (55P03)', async () => {

@@ -153,7 +153,12 @@ describe('what is published', () => {
     await eventually(async () => (await attemptsOf(shop, run))[0]?.status === 'failed' || null, {
       what: 'the first attempt has failed after it was sealed',
     });
-    await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10));
+    await eventually(
+      async () => (await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10))).length > 0,
+      {
+        what: 'its back-off is over',
+      },
+    );
     await dispatchRun(shop.db, run);
     await shop.reaches(run.runId, 'WAITING_APPROVAL');
     expect(await shop.repository.pushes()).toEqual([]);

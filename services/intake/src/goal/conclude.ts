@@ -24,8 +24,8 @@ import {
   goals,
   observations,
   type RunEnd,
-  taskVersions,
   tasks,
+  taskVersions,
 } from '@headgate/store';
 import { wholeRepository } from '../repositories/reached.js';
 import { endGoal } from './end-goal.js';
@@ -57,7 +57,11 @@ export async function conclude(seen: GoalRow, options: KeepOptions): Promise<Ste
 async function pauseCancelled(c: Connection, row: GoalRow, end: RunEnd): Promise<Stepped> {
   const what = row.phase === 'working' ? 'Its agent' : 'Its observation';
   await goals.rest(c, row.id, { nextAt: null, costUsd: end.costUsd, ranAgent: row.phase === 'working' });
-  await pause(c, row, `${what} was cancelled${row.runId === null ? '' : ` (${formatId('run', row.runId)})`}.`);
+  await pause(
+    c,
+    row,
+    `${what} was cancelled${row.runId === null ? '' : ` (${formatId('run', row.runId)})`}.`,
+  );
   return { kind: 'paused' };
 }
 
