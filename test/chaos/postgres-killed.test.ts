@@ -3,8 +3,8 @@ import { eventually, startCluster, testDepth } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
 
-const RUNS = testDepth() === 'normal' ? 24 : 200;
-const CUTS = testDepth() === 'normal' ? 1 : 5;
+const RUNS = testDepth() === 'normal' ? 24 : 120;
+const CUTS = testDepth() === 'normal' ? 1 : 3;
 
 describe('Postgres killed and started again', () => {
   it(
