@@ -8,7 +8,7 @@ const CUTS = testDepth() === 'normal' ? 1 : 3;
 
 describe('Postgres killed and started again', () => {
   it(
-    'INV-IN1: every acknowledged receipt is there afterwards, and every run is finished once',
+    'Q34, INV-IN1: every acknowledged receipt is there afterwards, and every run is finished once',
     async () => {
       const cluster = await startCluster({ postgres: 'private', services: { worker: 1 } });
       const server = cluster.postgres.server;
