@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3_600_000;
 
 describeWithTool('redis', 'messages that nobody of ours sent, or sent so', () => {
   it(
-    'INV-HI2: doubled, shuffled, invented and ancient hints cause no work that Postgres does not show',
+    'Q34, INV-HI2: doubled, shuffled, invented and ancient hints cause no work that Postgres does not show',
     async () => {
       const cluster = await startCluster({ layout: 'control', services: { worker: 2 } });
       const runIds = await cluster.sendForRuns('quick', 6);

@@ -3,12 +3,12 @@ import { eventually, startCluster, testDepth } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
 
-const RUNS = testDepth() === 'normal' ? 24 : 200;
-const CUTS = testDepth() === 'normal' ? 1 : 5;
+const RUNS = testDepth() === 'normal' ? 24 : 120;
+const CUTS = testDepth() === 'normal' ? 1 : 3;
 
 describe('Postgres killed and started again', () => {
   it(
-    'INV-IN1: every acknowledged receipt is there afterwards, and every run is finished once',
+    'Q34, INV-IN1: every acknowledged receipt is there afterwards, and every run is finished once',
     async () => {
       const cluster = await startCluster({ postgres: 'private', services: { worker: 1 } });
       const server = cluster.postgres.server;

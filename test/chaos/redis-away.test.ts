@@ -3,7 +3,7 @@ import { baselineOf, type Cluster, describeWithTool, startCluster, testDepth } f
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
 
-const RUNS = testDepth() === 'normal' ? 20 : 400;
+const RUNS = testDepth() === 'normal' ? 20 : 120;
 /** Runs wait for slots here; what Redis may add is one poll interval each, which the slack covers. */
 const SETTINGS = { slackMs: PATIENCE_MS };
 

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
 import { seeded } from '../harness/seeded.js';
 
-const RUNS = testDepth() === 'normal' ? 36 : 600;
+const RUNS = testDepth() === 'normal' ? 36 : 240;
 const WAVE = 12;
 
 describe('two of everything', () => {

@@ -47,7 +47,7 @@ describeWithTool('redis', 'a worker killed at each of its fail-points', () => {
 
   const runAt = (point: FailPoint): string => runOf.get(point) ?? '';
 
-  it('Q33: every run is finished by another worker, and nothing is left behind', async () => {
+  it('Q34, Q33: every run is finished by another worker, and nothing is left behind', async () => {
     expect(await cluster.ask.count("headgate.run where status <> 'SUCCEEDED'")).toBe(0);
     expect(await cluster.ask.count("headgate.attempt where status = 'running'")).toBe(0);
   });

@@ -34,7 +34,7 @@ async function strike(cluster: Cluster, chance: Seeded, untilMs: number): Promis
 
 describeWithTool('redis', 'soak', () => {
   it(
-    `INV-LV1: ${minutes} minute(s) of random load and faults break no invariant, and everything comes to rest`,
+    `Q34, INV-LV1: ${minutes} minute(s) of random load and faults break no invariant, and everything comes to rest`,
     async () => {
       const forLoad = seeded();
       const forFaults = seeded(forLoad.seed + 1);

@@ -569,6 +569,15 @@ describe('what nobody can know is not held against a run', () => {
     expect(check(world, ['INV-EF3']).findings).toEqual([]);
   });
 
+  it('INV-LE7: a claim that was answered when its time was over used no slot', () => {
+    const world = goodWorld();
+    // The worker's next claim, while the lease it never worked under still stands.
+    attemptOf(world, 'a3').startedAtMs = at(1_000);
+    expect(check(world, ['INV-LE7']).verdict).toBe('violated');
+    without(world, (one) => one.op === HISTORY_OPS.workStart && one.leaseId === 'L1');
+    expect(check(world, ['INV-LE7']).findings).toEqual([]);
+  });
+
   it('INV-LE8: two instants closer than the clocks tell prove no overlap', () => {
     const world = { ...goodWorld(), eventOrder: 'xid' as const };
     attemptOf(world, 'a3').startedAtMs = at(1_996);

@@ -84,25 +84,32 @@ export function expiredLeasesAreTaken(facts: Facts): Examined {
   return found.done();
 }
 
-/** When a lease stops using a slot of its worker: an expired one does at its expiry, reaped or not. */
+/**
+ * When a lease stops using a slot of its worker. One that is lost has lapsed in its worker by a margin before its expiry,
+ * reaped or not; and one under which no work began used none: its claim was answered when its time was over already.
+ */
 function slotEndMs(facts: Facts, lease: LeaseLife): number {
-  const endedAtMs = lease.attempt.finishedAtMs ?? facts.input.nowAtMs;
-  if (lease.attempt.status !== 'lost') return endedAtMs;
-  return Math.min(endedAtMs, knownExpiryMs(facts, lease, endedAtMs) ?? endedAtMs);
+  const { status, finishedAtMs, startedAtMs } = lease.attempt;
+  const endedAtMs = finishedAtMs ?? facts.input.nowAtMs;
+  if (status !== 'lost') return endedAtMs;
+  const began = facts.callsOf(HISTORY_OPS.workStart, HISTORY_OPS.effectCall);
+  if (!began.some((call) => call.leaseId === lease.leaseId)) return startedAtMs;
+  const expiryMs = knownExpiryMs(facts, lease, endedAtMs);
+  return expiryMs === null ? endedAtMs : Math.min(endedAtMs, expiryMs - facts.settings.stopMarginMs);
 }
 
-/** The most intervals that hold at once; an end at an instant comes before a start at it. */
-function peak(intervals: readonly { readonly fromMs: number; readonly toMs: number }[]): number {
-  const moves = intervals.flatMap(({ fromMs, toMs }) => [
-    { atMs: fromMs, by: 1 },
-    { atMs: Math.max(toMs, fromMs), by: -1 },
-  ]);
-  moves.sort((a, b) => a.atMs - b.atMs || a.by - b.by);
-  let now = 0;
-  let most = 0;
-  for (const { by } of moves) {
-    now += by;
-    most = Math.max(most, now);
+interface Interval {
+  readonly lease: LeaseLife;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The most that hold at once; an end at an instant comes before a start at it. */
+function peak(intervals: readonly Interval[]): readonly Interval[] {
+  let most: readonly Interval[] = [];
+  for (const { fromMs } of intervals) {
+    const together = intervals.filter((one) => one.fromMs <= fromMs && fromMs < one.toMs);
+    if (together.length > most.length) most = together;
   }
   return most;
 }
@@ -117,13 +124,15 @@ export function claimsStayInBounds(facts: Facts): Examined {
   const byWorker = groupBy(facts.leases, (lease) => lease.attempt.workerId);
   for (const worker of facts.input.workers) {
     const intervals = (byWorker.get(worker.id) ?? []).map((lease) => ({
+      lease,
       fromMs: lease.attempt.startedAtMs,
       toMs: slotEndMs(facts, lease),
     }));
     const most = peak(intervals);
-    if (most === worker.slots) found.saw('fullWorkers');
-    if (most > worker.slots) {
-      found.violated('A worker held more leases than it has slots.', worker, { most });
+    if (most.length === worker.slots) found.saw('fullWorkers');
+    if (most.length > worker.slots) {
+      const together = most.map(({ lease: { attempt }, fromMs, toMs }) => ({ attempt, fromMs, toMs }));
+      found.violated('A worker held more leases than it has slots.', worker, ...together);
     }
   }
   return found.done();
