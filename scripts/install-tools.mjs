@@ -8,6 +8,7 @@ import { ROOT } from './setup.mjs';
 /** Any of `commands` will do; `for` is what needs it, if only some clones have that. */
 const TOOLS = [
   { commands: ['bwrap'], package: 'bubblewrap' },
+  { commands: ['prometheus'], package: 'prometheus' },
   { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium', for: 'test/e2e' },
 ];
 

@@ -9,6 +9,8 @@ export const TOOLS = {
   chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium' },
   git: { commands: ['git'], package: 'git' },
   faketime: { commands: ['faketime'], package: 'faketime' },
+  prometheus: { commands: ['prometheus'], package: 'prometheus' },
+  promtool: { commands: ['promtool'], package: 'prometheus' },
   pgbouncer: { commands: ['pgbouncer'], package: 'pgbouncer' },
 } as const;
 export type ToolName = keyof typeof TOOLS;

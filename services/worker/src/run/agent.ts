@@ -8,6 +8,7 @@ import {
   type RuntimeInput,
   type RuntimeResult,
   readAgentResult,
+  readToolCalls,
   reasonOfOutcome,
   resolveCommand,
   runSetup,
@@ -15,10 +16,13 @@ import {
   writeAgentInput,
 } from '@headgate/runtimes';
 import {
+  ATTR,
+  currentTraceparent,
   failPoint,
   HEADGATE_ATTR,
   HISTORY_OPS,
   record,
+  recordSpan,
   redactText,
   span,
   testSignal,
@@ -51,22 +55,24 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
   parts.stages.enter(job.lease, 'RUNNING', job.actor);
   startsWork(job, 'agent');
   const result = await underLease(job, workspace, 'agent', (hooks) =>
-    parts.runtime.run({
-      argv: command.argv,
-      cwd: workspace.folders.workspace,
-      env,
-      marker: workspace.marker,
-      network: { rules: spec.agent.network?.agent ?? [], folder: workspace.folders.worker },
-      limits: {
-        ...spec.limits,
-        wallClockMs: Math.max(spec.limits.wallClockMs - usedMs, 1),
-        sandboxStartMs: Math.max(job.startByMs - parts.clock.monotonicMs(), MIN_START_MS),
-      },
-      logPath: job.artifacts.path('agent.log'),
-      isTrusted: spec.agent.trustedExample && command.isExampleAgent,
-      redactLine: redactText,
-      ...hooks,
-    }),
+    inAgentSpan(job, workspace, (ownEnv) =>
+      parts.runtime.run({
+        argv: command.argv,
+        cwd: workspace.folders.workspace,
+        env: { ...env, ...ownEnv },
+        marker: workspace.marker,
+        network: { rules: spec.agent.network?.agent ?? [], folder: workspace.folders.worker },
+        limits: {
+          ...spec.limits,
+          wallClockMs: Math.max(spec.limits.wallClockMs - usedMs, 1),
+          sandboxStartMs: Math.max(job.startByMs - parts.clock.monotonicMs(), MIN_START_MS),
+        },
+        logPath: job.artifacts.path('agent.log'),
+        isTrusted: spec.agent.trustedExample && command.isExampleAgent,
+        redactLine: redactText,
+        ...hooks,
+      }),
+    ),
   );
   if (result === null) return ended(await stoppedUnseen(job));
   await failPoint('worker.agent.exited');
@@ -89,6 +95,36 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
     summary: said.kind === 'result' ? said.summary : null,
     wallMs: usedMs + result.wallMs,
     evidence: { agent: evidence, ...(setup.value.evidence === null ? {} : { setup: setup.value.evidence }) },
+  });
+}
+
+/** The agent's span, told to the agent, and below it the tool calls that it reports. */
+function inAgentSpan(
+  { run: { spec }, parts: { clock }, logger }: Job,
+  { folders }: Workspace,
+  start: (env: Readonly<Record<string, string>>) => Promise<RuntimeResult>,
+): Promise<RuntimeResult> {
+  const attributes = { [ATTR.agentOperation]: 'invoke_agent', [ATTR.agentName]: spec.agent.id };
+  return span(`invoke_agent ${spec.agent.id}`, attributes, async (own) => {
+    const fromMs = clock.now().getTime();
+    const traceparent = currentTraceparent();
+    const result = await start(traceparent === null ? {} : { TRACEPARENT: traceparent });
+    own.setAttribute(HEADGATE_ATTR.outcome, result.kind);
+    const { calls, leftOut } = await readToolCalls(folders, { fromMs, toMs: clock.now().getTime() });
+    for (const { name, id, startedAtMs, endedAtMs, error } of calls) {
+      recordSpan(
+        `execute_tool ${name}`,
+        {
+          [ATTR.agentOperation]: 'execute_tool',
+          [ATTR.toolName]: name,
+          ...(id === null ? {} : { [ATTR.toolCallId]: id }),
+        },
+        { fromMs: startedAtMs, toMs: endedAtMs },
+        error,
+      );
+    }
+    logger.debug({ outcome: result.kind, toolCalls: calls.length, leftOut }, 'the agent has ended');
+    return result;
   });
 }
 
@@ -169,7 +205,11 @@ async function underLease<T>(
 ): Promise<T | null> {
   const { keeper, timing } = job.parts;
   const run = (hooks: Hooks): Promise<T> =>
-    span(`sandbox ${what}`, { [HEADGATE_ATTR.sandboxId]: marker }, () => start(hooks));
+    span(
+      `sandbox ${what}`,
+      { [HEADGATE_ATTR.sandboxId]: marker, [HEADGATE_ATTR.sandboxKind]: job.parts.sandbox.provider.name },
+      () => start(hooks),
+    );
   let atStart: Promise<unknown> = Promise.resolve(null);
   const running = run({
     signal: job.lease.stopSignal,
