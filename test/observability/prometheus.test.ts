@@ -115,6 +115,10 @@ describeWithTool('prometheus', 'metrics as Prometheus sees them', () => {
         what: `Prometheus knows ${query}`,
         deadlineMs: PATIENCE_MS,
         everyMs: 200,
+      }).catch(async (fault: unknown) => {
+        const [name = ''] = /^\w+/.exec(query) ?? [];
+        const known = (await prom.ask(name)).map(({ metric, value }) => ({ ...metric, value: value[1] }));
+        throw new Error(`${String(fault)}; of ${name} it knows ${JSON.stringify(known)}`);
       });
 
     // One runs, one waits for the tenant's only place, one is a duplicate, one hint names nothing.
