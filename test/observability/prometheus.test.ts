@@ -98,7 +98,11 @@ describeWithTool('prometheus', 'metrics as Prometheus sees them', () => {
       policy: (policy) => ({
         lease: SHORT_LEASE,
         tenants: policy.tenants.map((tenant) => ({ ...tenant, maxActive: 1 })),
-        routes: policy.routes.map((route) => ({ ...route, onNewVersion: 'allow' })),
+        routes: policy.routes.map((route) => ({
+          ...route,
+          onNewVersion: 'allow',
+          concurrency: { key: 'all', limit: 100 },
+        })),
       }),
     });
     const [intake, scheduler, reconciler, worker, prom] = await Promise.all([

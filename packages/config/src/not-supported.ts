@@ -34,11 +34,9 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
   },
   tenantLimits: { maxCostPerDayUsd: 'Use budgets.perDayUsd at the top.' },
   source: {
-    app: 'Give each repository its url; git uses the credentials of the machine.',
-    poll: 'Point the webhook at /webhooks/SOURCE.',
-    scan: 'Redeliver on GitHub what did not arrive.',
-    replayWindow: 'Use dedupe in the route.',
-    intake: 'Point the webhook at /webhooks/SOURCE.',
+    intake: 'Write poll: true, or webhookSecrets.',
+    webhooks: 'Write webhookSecrets.',
+    installation: 'The installation is found by the repository.',
   },
   agent: {
     apiKey: 'Agents hold no credentials.',
@@ -62,13 +60,11 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
   trigger: {
     goal: 'Use a cron trigger.',
     webhook: 'Write the event by name: github.check_run.completed.',
-    poll: 'Use a cron trigger.',
+    poll: 'Write poll: true in the source.',
     pauseOnFailure: 'Use retry.maxAttempts in the route.',
   },
   repositories: { topics: 'Name the repositories, or use a pattern: "acme/web-*".' },
   sourceKind: {
-    cloudevents: 'Use kind: github or git.',
-    'standard-webhooks': 'Use kind: github or git.',
     gitlab: 'Use kind: git.',
     gitea: 'Use kind: git.',
     bitbucket: 'Use kind: git.',
@@ -82,7 +78,7 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
   triggerName: {
     goal: 'Use a cron trigger.',
     campaign: 'Use manual.',
-    poll: 'Use a cron trigger.',
+    poll: 'Write poll: true in the source, and the event here.',
     schedule: 'Write { cron: "0 3 * * 1" }.',
   },
 };

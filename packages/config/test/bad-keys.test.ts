@@ -29,7 +29,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: '__proto__ as a key',
     text: `${SOUND}__proto__: { a: 1 }\n`,
     says: [
-      '6:1 __proto__: "__proto__" is not known here. Use one of: version, tenants, sources, agents, routes, queues, limits, budgets, lease, retention.',
+      '6:1 __proto__: "__proto__" is not known here. Use one of: version, tenants, sources, agents, routes, queues, limits, budgets, loopGuard, lease, retention.',
     ],
   },
   {

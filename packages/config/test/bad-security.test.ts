@@ -13,12 +13,12 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'secrets in the file and urls that lead elsewhere',
-    text: 'version: 1\nsources:\n  gh:\n    kind: github\n    app: file:x\n    webhookSecrets: [hunter2, $FOO]\n    authority: source\n    repositories:\n      api: { url: /a }\n      a/a: { url: "https://user:hunter2@example.com/a/b" }\n      a/b: { url: http://x/y }\n      a/c: { url: local:../x }\n      a/d: { url: "--upload-pack=x" }\n      a/e: { url: "ext::sh -c x" }\n',
+    text: 'version: 1\nsources:\n  gh:\n    kind: github\n    intake: poll\n    webhookSecrets: [hunter2, $FOO]\n    authority: hearsay\n    repositories:\n      api: { url: /a }\n      a/a: { url: "https://user:hunter2@example.com/a/b" }\n      a/b: { url: http://x/y }\n      a/c: { url: local:../x }\n      a/d: { url: "--upload-pack=x" }\n      a/e: { url: "ext::sh -c x" }\n',
     says: [
-      '5:5 sources.gh.app: "app" is not supported in this version. Give each repository its url; git uses the credentials of the machine.',
+      '5:5 sources.gh.intake: "intake" is not supported in this version. Write poll: true, or webhookSecrets.',
       '6:22 sources.gh.webhookSecrets[0]: a secret stands in the file itself. Write a reference: "${GITHUB_WEBHOOK_SECRET}" or "file:secrets/webhook".',
       '6:31 sources.gh.webhookSecrets[1]: the reference to a variable is not complete. Write "${NAME}" with braces and quotes.',
-      '7:5 sources.gh.authority: authority "source" is not supported in this version. Write payload: heads are read again by git.',
+      '7:5 sources.gh.authority: "hearsay" is not an authority. Use one of: payload, source.',
       '9:7 sources.gh.repositories.api: "api" is not a repository. Write it as owner/name.',
       '10:14 sources.gh.repositories["a/a"].url: the url holds credentials. Remove them: git uses the credential helper of the machine.',
       '11:14 sources.gh.repositories["a/b"].url: git over http is not allowed. Use https, ssh, file or a path.',
@@ -34,6 +34,21 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
       '3:3 sources.gh: source "gh" is a real forge and no day has a limit. Write budgets: { perDayUsd: 25 } at the top.',
       '3:41 sources.gh.webhookSecrets[0]: a default in the file is a secret that everybody can read, and this source is on a real forge. Write "${S}" and set the variable.',
       '5:30 routes.r.mode: mode act pushes to "acme/api", whose CI is not declared safe for it. Write ciTrusted: true at sources.gh.repositories, or mode: propose.',
+    ],
+  },
+  {
+    name: 'sources that could hear nothing, or are to ask without credentials',
+    text: 'version: 1\nsources:\n  a: { kind: github, repositories: { a/b: { url: /x } } }\n  b: { kind: github, poll: true, scan: { every: 1s }, redeliver: 2, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  c: { kind: github, poll: true, redeliver: 2, authority: source, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  d: { kind: github, app: "file:app.json", token: "${T}", baseUrl: "ftp://x", repositories: { a/b: { url: /x } } }\n  e: { kind: github, app: "file:app.json", token: "${T}", repositories: { a/b: { url: /x } } }\n  f: { kind: standard-webhooks, tolerance: 9h }\n',
+    says: [
+      '3:3 sources.a.webhookSecrets: nothing could come in: no secret for a hook, and no App or token to look with. Write app: "file:.headgate/github-app.json", or webhookSecrets.',
+      '4:42 sources.b.scan.every: 1s is too short. Write between 5s and 1d.',
+      '5:22 sources.c.poll: GitHub is not asked without credentials. Write app or token in the source.',
+      '5:34 sources.c.redeliver: GitHub is not asked without credentials. Write app or token in the source.',
+      '5:48 sources.c.authority: GitHub is not asked without credentials. Write app or token in the source.',
+      '6:59 sources.d.baseUrl: not the address of an API. Write https://github.example.com/api/v3.',
+      '7:44 sources.e.token: a source speaks as its App or with a token, not both. Remove one of the two.',
+      '8:3 sources.f.webhookSecrets: is missing. Write a list.',
+      '8:33 sources.f.tolerance: 9h is too long. Write between 10s and 1h.',
     ],
   },
   {

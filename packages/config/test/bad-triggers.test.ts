@@ -127,7 +127,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'an event of another forge',
     text: withTriggers('[ gitlab.push ]'),
     says: [
-      '8:11 routes.tidy.on[0]: "gitlab.push" is no event of a source of this version. Events are called github.EVENT.ACTION.',
+      '8:11 routes.tidy.on[0]: "gitlab.push" is no event of any source. Events are called github.EVENT.ACTION, git.push, cloudevents.TYPE or webhook.TYPE.',
     ],
   },
   {

@@ -8,6 +8,7 @@ export * from './glob.js';
 export * from './ids.js';
 export * from './lifecycle.js';
 export * from './lifecycle-sql.js';
+export * from './loop-guard.js';
 export * from './network.js';
 export * from './operation.js';
 export * from './outcome.js';

@@ -2,6 +2,8 @@
  * What the configuration means once it is read: plain data, stored as a policy version, handed to every
  * decision. `packages/config` makes it; nothing else does.
  */
+
+import type { LoopGuardPolicy } from './loop-guard.js';
 import type { AgentNetwork } from './network.js';
 
 export type OnNewVersion = 'reject' | 'useExisting' | 'queueOne' | 'cancelOther' | 'allow';
@@ -134,16 +136,49 @@ export interface RepositoryPolicy {
   readonly ciTrusted: boolean;
 }
 
+export const SOURCE_KINDS = ['github', 'git', 'cloudevents', 'standard-webhooks'] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
+
+/** Looking at the source itself, beside or instead of being told. */
+export interface ScanPolicy {
+  /** `poll`: the way in, where nothing can be sent to us. `scan`: finds what the hook did not bring. */
+  readonly via: 'poll' | 'scan';
+  readonly everyMs: number;
+}
+
 export interface SourcePolicy {
   readonly id: string;
-  readonly kind: 'github' | 'git';
+  readonly kind: SourceKind;
   /** References (`${ENV}`, `file:`), never values. */
   readonly webhookSecrets: readonly string[];
+  /** Reference to a GitHub App's file; null: `token`, or nothing. */
+  readonly app: string | null;
+  /** Reference to a token that reads. */
+  readonly token: string | null;
+  /** Base of the API: GitHub Enterprise. Null: the App's own, else github.com. */
+  readonly baseUrl: string | null;
   readonly authority: 'payload' | 'source';
+  /** What happened longer ago than this when it arrives is answered with STALE_EVENT; null: no limit. */
+  readonly replayWindowMs: number | null;
+  /** How far a signed time may be from ours (standard-webhooks). */
+  readonly toleranceMs: number;
+  readonly scan: ScanPolicy | null;
+  /** Tries per delivery that failed at the forge; 0: none. */
+  readonly redeliveries: number;
   readonly repositories: readonly RepositoryPolicy[];
   readonly tenant: string;
   /** True when git reaches it over a network; false for a bare repository on this machine. */
   readonly realForge: boolean;
+  /** Who we are there: what these do is our own doing. Absent: not told. */
+  readonly self?: SelfIdentity;
+}
+
+/** An App of ours, or a machine user. */
+export interface SelfIdentity {
+  /** The App's numeric id, as text. */
+  readonly appId: string | null;
+  /** Names of its accounts, e.g. `headgate-acme[bot]`. */
+  readonly logins: readonly string[];
 }
 
 export interface GlobalLimits {
@@ -186,6 +221,8 @@ export interface Policy {
   readonly queues: readonly QueuePolicy[];
   readonly limits: GlobalLimits;
   readonly budgets: BudgetPolicy;
+  /** Absent in policies that were stored before there was one: DEFAULT_LOOP_GUARD. */
+  readonly loopGuard?: LoopGuardPolicy;
   readonly lease: LeaseTiming;
   readonly retentionDays: { readonly receipts: number; readonly payloads: number; readonly events: number };
 }

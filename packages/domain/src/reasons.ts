@@ -155,6 +155,12 @@ export const REASONS = {
     403,
     'The work key has used up its attempts, cost or runs since a person last acted.',
   ),
+  RATE_EXCEEDED: reason(
+    'reject',
+    'none',
+    429,
+    'As many runs of this target or actor began within the window as may begin.',
+  ),
   SIGNATURE_INVALID: reason('reject', 'none', 403, 'The signature does not match any secret of the source.'),
   NO_ROUTE: reason('reject', 'none', 404, 'No route takes this event.'),
   UNKNOWN_EVENT: reason('reject', 'none', 404, 'The event type is not known; it was kept.'),

@@ -1,4 +1,5 @@
 /** The immutable specification of a run: everything a worker needs, as of admission. */
+import type { AskedAt } from './admission/types.js';
 import type {
   AgentPolicy,
   Capabilities,
@@ -18,6 +19,24 @@ export interface RunRepository {
   readonly defaultBranch: string | null;
 }
 
+/** What the signal said beside its version, to be found still true before the run starts. */
+export interface RunClaim {
+  /** The check that ended so on the version. */
+  readonly check: { readonly name: string; readonly conclusion: string } | null;
+  /** The branch that the pull request goes into. */
+  readonly baseRef: string | null;
+  /** Whose right to ask is read again; null: nobody's (a schedule, a call with a token). */
+  readonly asker: Asker | null;
+  /** Where a person asked for it by a command: an end before the start is told there. */
+  readonly asked: AskedAt | null;
+}
+
+export type Asker =
+  /** Who did it. */
+  | { readonly kind: 'actor'; readonly login: string }
+  /** For what a program found out: the pull request's author, else who made the commit. */
+  | { readonly kind: 'author' };
+
 export interface RunSpec {
   readonly tenant: string;
   readonly workKey: string;
@@ -29,6 +48,8 @@ export interface RunSpec {
   readonly verify: readonly string[];
   readonly repository: RunRepository | null;
   readonly target: TargetRef | null;
+  /** Absent in runs that were admitted before there was one. */
+  readonly claim?: RunClaim | null;
   /** Given by a person with a manual run. */
   readonly inputs: unknown;
   readonly requires: Capabilities;

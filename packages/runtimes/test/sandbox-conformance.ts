@@ -1,5 +1,6 @@
 /** What every sandbox provider must do, whatever it hides. Run over each that works on this machine. */
 import { execFile } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { endMarked, endSandbox, type SandboxProcess, type SandboxProvider } from '@headgate/runtimes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -105,12 +106,24 @@ export function describeProvider(provider: SandboxProvider): void {
     it.each(waysOutOf(provider))('Q5: leaves nothing behind when it is killed: %s', async (_, leave) => {
       const text = unique();
       const running = start(`${leave(`sleep 600.${text}`)} sleep 600.${text}`);
-      await eventually('both processes run', async () =>
-        (await processesNamed(`sleep 600.${text}`)).length >= 2 ? true : null,
-      );
+      await eventually('both processes run', async () => ((await sleeping(text)).length >= 2 ? true : null));
       running.kill();
       await running.exited;
       await eventually('nothing is left', () => none(`600.${text}`));
+    });
+
+    it('Q5: leaves nothing behind at whichever moment of its launch it is killed', async () => {
+      const texts = Array.from({ length: 24 }, () => unique());
+      const endings = texts.map(async (text, index) => {
+        const running = start(`sleep 600.${text}`);
+        await delay(index * 4);
+        running.kill();
+        await running.exited;
+      });
+      await Promise.all(endings);
+      await eventually('nothing is left', async () =>
+        (await Promise.all(texts.map((text) => none(`600.${text}`)))).every(Boolean) ? true : null,
+      );
     });
 
     it('Q5: leaves nothing behind when the command ends by itself', async () => {

@@ -27,6 +27,7 @@ export const FAIL_POINTS = [
   'worker.hint.received',
   'worker.verdict.written',
   'worker.claim.committed',
+  'worker.attempt.begun',
   'worker.workspace.prepared',
   'worker.agent.started',
   'worker.agent.exited',
@@ -42,6 +43,9 @@ export const FAIL_POINTS = [
   'worker.finish.committed',
   'reconciler.reap.locked',
   'reconciler.repair.before',
+  'feedback.attempted',
+  'feedback.called',
+  'heads.read',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 

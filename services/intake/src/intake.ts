@@ -8,7 +8,7 @@
 import { Admission } from '@headgate/admission';
 import { Dispatcher } from '@headgate/dispatch';
 import { policyArrives, type Service, type ServiceContext } from '@headgate/service';
-import { GitSourceReader, type SourceReader } from '@headgate/sources';
+import { AuthoritativeReader, type SourceReader } from '@headgate/sources';
 import type { Router } from 'express';
 import { Gate } from './http/gate.js';
 import { intakeRouter } from './http/router.js';
@@ -20,7 +20,7 @@ import { WebhookSecrets } from './webhooks/secrets.js';
 export interface IntakeOptions {
   /** Where secrets are read from; the process's environment by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Reads heads for ticks and manual calls; git by default. */
+  /** Reads heads for ticks and manual calls; GitHub's API or git by default. */
   readonly reader?: SourceReader;
 }
 
@@ -64,7 +64,15 @@ class Intake implements Service {
       policy,
       onAdmitted: (runs) => this.#startWork.admitted(runs),
     });
-    const heads = new Heads(options.reader ?? new GitSourceReader({ clock, timeoutMs: READ_MS }));
+    const reader =
+      options.reader ??
+      new AuthoritativeReader({
+        clock,
+        env: options.env ?? process.env,
+        configPath: context.settings.configPath,
+        timeoutMs: READ_MS,
+      });
+    const heads = new Heads(reader);
     const secrets = new WebhookSecrets({
       env: options.env ?? process.env,
       configPath: context.settings.configPath,

@@ -16,7 +16,7 @@ import { hostname } from 'node:os';
 import type { RunId, WorkerId } from '@headgate/domain';
 import { CommandRuntime, probeCapabilities, sweepWorkspaces } from '@headgate/runtimes';
 import { Loop, type Service, type ServiceContext, type TickResult } from '@headgate/service';
-import { GitSourceReader } from '@headgate/sources';
+import { AuthoritativeReader } from '@headgate/sources';
 import type { ActivePolicy } from '@headgate/store';
 import { type Logger, metrics, testSignal } from '@headgate/telemetry';
 import { ClaimDesk, type ClaimedOrder } from './hints/claim-desk.js';
@@ -140,7 +140,14 @@ class WorkerService implements Service {
     const freeSlots = () => Math.max(0, this.#slots - this.#active.size);
     this.#desk = new ClaimDesk({
       pool,
-      reader: options.reader ?? new GitSourceReader({ clock, timeoutMs: timing.readTimeoutMs }),
+      reader:
+        options.reader ??
+        new AuthoritativeReader({
+          clock,
+          env: process.env,
+          configPath: context.settings.configPath,
+          timeoutMs: timing.readTimeoutMs,
+        }),
       clock,
       ids,
       logger,

@@ -16,12 +16,19 @@ export interface TargetFacts {
   readonly aspect: string | null;
 }
 
-/** The three roots of every condition and template. */
+/** A person's command in a comment; both empty where there is none, so that a condition may always compare. */
+export interface CommandFacts {
+  readonly name: string;
+  readonly argument: string;
+}
+
+/** The four roots of every condition and template. */
 export interface ExpressionContext {
   /** The payload as the source sent it. Null for a schedule and a person. */
   readonly event: unknown;
   readonly repository: RepositoryFacts | null;
   readonly target: TargetFacts | null;
+  readonly command: CommandFacts;
 }
 
 /** The fields of the roots whose shape is ours, so that a typing error is found when the file is read. */
@@ -29,6 +36,7 @@ export const ROOT_FIELDS: Readonly<Record<string, readonly string[] | null>> = {
   event: null,
   repository: ['id', 'name', 'owner', 'fullName', 'defaultBranch'],
   target: ['kind', 'id', 'ref', 'aspect'],
+  command: ['name', 'argument'],
 };
 
 export function expressionContext(signal: Signal): ExpressionContext {
@@ -41,6 +49,7 @@ export function expressionContext(signal: Signal): ExpressionContext {
       ref: signal.target.ref,
       aspect: signal.target.aspect,
     },
+    command: { name: signal.command?.name ?? '', argument: signal.command?.argument ?? '' },
   };
 }
 

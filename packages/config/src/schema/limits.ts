@@ -46,6 +46,19 @@ export const tenant = strict('tenant', {
   }).optional(),
 });
 
+const rate = strict(null, {
+  runs: count(1, 100_000),
+  within: duration({ minMs: 60_000, maxMs: 31 * DAY_MS }),
+});
+
+/** What keeps our own runs from causing each other. A rate of false is none. */
+export const loopGuard = strict(null, {
+  maxHops: count(0, 100).optional(),
+  maxRunsSinceHuman: count(1, 1_000).optional(),
+  perTarget: z.union([z.literal(false), rate]).optional(),
+  perActor: z.union([z.literal(false), rate]).optional(),
+});
+
 export const budgets = strict(null, {
   perRunUsd: usd.optional(),
   perDayUsd: usd.optional(),

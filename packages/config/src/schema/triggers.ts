@@ -109,7 +109,9 @@ const schedule = strict('trigger', {
   }
 });
 
-const NAME = /^(manual|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+)$/;
+const NAME = /^(manual|[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)+)$/;
+/** Events whose names are their sender's. */
+const FREE = /^(cloudevents|webhook)\./;
 
 const named = z
   .string()
@@ -121,9 +123,10 @@ const named = z
       if (wrong !== null) complain(context, wrong);
       return;
     }
+    if (name === 'git.push' || FREE.test(name)) return;
     complain(context, {
-      message: `"${name}" is no event of a source of this version`,
-      fix: 'Events are called github.EVENT.ACTION.',
+      message: `"${name}" is no event of any source`,
+      fix: 'Events are called github.EVENT.ACTION, git.push, cloudevents.TYPE or webhook.TYPE.',
     });
   });
 

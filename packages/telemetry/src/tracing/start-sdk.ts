@@ -59,7 +59,9 @@ export function startSdk(env: NodeJS.ProcessEnv): { exporting: boolean; shutdown
         ignoreIncomingRequestHook: ({ url }) => isProxied(url) || UNTRACED_PATHS.has(pathOf(url)),
       }),
       // The request's own span has the route; a span for each layer that it passes says nothing more.
-      new ExpressInstrumentation({ ignoreLayersType: [ExpressLayerType.ROUTER, ExpressLayerType.MIDDLEWARE] }),
+      new ExpressInstrumentation({
+        ignoreLayersType: [ExpressLayerType.ROUTER, ExpressLayerType.MIDDLEWARE],
+      }),
       // Polling and BullMQ's own commands run outside any span: without a parent they would flood the traces.
       new PgInstrumentation({ requireParentSpan: true }),
       new IORedisInstrumentation({ requireParentSpan: true }),

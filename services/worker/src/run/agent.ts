@@ -8,7 +8,6 @@ import {
   type RuntimeInput,
   type RuntimeResult,
   readAgentResult,
-  readToolCalls,
   reasonOfOutcome,
   resolveCommand,
   runSetup,
@@ -16,17 +15,15 @@ import {
   writeAgentInput,
 } from '@headgate/runtimes';
 import {
-  ATTR,
-  currentTraceparent,
   failPoint,
   HEADGATE_ATTR,
   HISTORY_OPS,
   record,
-  recordSpan,
   redactText,
   span,
   testSignal,
 } from '@headgate/telemetry';
+import { inAgentSpan } from './agent-span.js';
 import { type Ending, type Evidence, ended, failed, go, type Step } from './ending.js';
 import { type Job, stopAfterAgent, stopOf } from './job.js';
 import { confirmStopped } from './stop-confirmation.js';
@@ -95,36 +92,6 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
     summary: said.kind === 'result' ? said.summary : null,
     wallMs: usedMs + result.wallMs,
     evidence: { agent: evidence, ...(setup.value.evidence === null ? {} : { setup: setup.value.evidence }) },
-  });
-}
-
-/** The agent's span, told to the agent, and below it the tool calls that it reports. */
-function inAgentSpan(
-  { run: { spec }, parts: { clock }, logger }: Job,
-  { folders }: Workspace,
-  start: (env: Readonly<Record<string, string>>) => Promise<RuntimeResult>,
-): Promise<RuntimeResult> {
-  const attributes = { [ATTR.agentOperation]: 'invoke_agent', [ATTR.agentName]: spec.agent.id };
-  return span(`invoke_agent ${spec.agent.id}`, attributes, async (own) => {
-    const fromMs = clock.now().getTime();
-    const traceparent = currentTraceparent();
-    const result = await start(traceparent === null ? {} : { TRACEPARENT: traceparent });
-    own.setAttribute(HEADGATE_ATTR.outcome, result.kind);
-    const { calls, leftOut } = await readToolCalls(folders, { fromMs, toMs: clock.now().getTime() });
-    for (const { name, id, startedAtMs, endedAtMs, error } of calls) {
-      recordSpan(
-        `execute_tool ${name}`,
-        {
-          [ATTR.agentOperation]: 'execute_tool',
-          [ATTR.toolName]: name,
-          ...(id === null ? {} : { [ATTR.toolCallId]: id }),
-        },
-        { fromMs: startedAtMs, toMs: endedAtMs },
-        error,
-      );
-    }
-    logger.debug({ outcome: result.kind, toolCalls: calls.length, leftOut }, 'the agent has ended');
-    return result;
   });
 }
 

@@ -14,6 +14,7 @@ import { formatId, type WorkerId } from '@headgate/domain';
 import { removeWorkspace } from '@headgate/runtimes';
 import { runDurations } from '@headgate/store';
 import {
+  failPoint,
   HEADGATE_ATTR,
   type Logger,
   metrics,
@@ -65,6 +66,7 @@ async function executeIn(
   const job = jobOf(parts, order, lease);
   try {
     job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
+    await failPoint('worker.attempt.begun');
     const ending = await attempt(job);
     const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
     report(job, ending, finished, span);
@@ -161,8 +163,8 @@ async function handIn(
 
 function report(job: Job, ending: Ending, finished: Finished | null, span: Span): void {
   const { run, logger, lease } = job;
+  const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
   if (ending.kind === 'dropped' || finished === null) {
-    const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
     logger.warn({ why }, 'the lease is gone: the attempt was dropped, nothing of it is taken back');
     testSignal('worker.dropped', { runId: run.runId, why });
     return;
@@ -178,7 +180,8 @@ function report(job: Job, ending: Ending, finished: Finished | null, span: Span)
       logger.info({ outcome: outcome.kind, reasonCode, status: finished.status }, 'attempt ended');
       return;
     case 'lost':
-      logger.warn({ outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      logger.warn({ why, outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      testSignal('worker.dropped', { runId: run.runId, why });
       return;
     default:
       logger.error({ outcome: outcome.kind, answer: finished }, 'it is not known how the attempt ended');
