@@ -7,9 +7,10 @@ import { run } from './children.mjs';
 export async function installTools() {
   // Built by now: the list is the tests' own, so that nothing they require can be forgotten here.
   const { TOOLS } = await import('@headgate/testkit/tool-list');
-  const missing = Object.values(TOOLS)
+  const packages = Object.values(TOOLS)
     .filter(({ commands }) => !commands.some(isOnPath))
     .map((tool) => tool.package);
+  const missing = [...new Set(packages)];
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !isOnPath('apt-get')) {
     console.error(`Headgate: cannot install ${missing.join(', ')}: that needs root and apt-get.`);

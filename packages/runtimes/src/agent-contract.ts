@@ -3,7 +3,8 @@
  *
  * Given: the working directory with the repository's files; HEADGATE_INPUT, the path of `run.json` (an
  * `AgentInput`) in a read-only folder beside it; no credentials. Left: changed files in the working directory,
- * and optionally a JSON file at HEADGATE_RESULT with `{"summary": "…"}`. What it prints is its log. Exit code 0
+ * and optionally a JSON file at HEADGATE_RESULT with `{"summary": "…"}`, and its tool calls at HEADGATE_TOOL_CALLS
+ * (`tool-calls.ts`). TRACEPARENT names the span that it runs in. What it prints is its log. Exit code 0
  * means that it is done, with or without changes.
  */
 import { constants } from 'node:fs';
@@ -13,6 +14,7 @@ import { redactText } from '@headgate/telemetry';
 import type { AttemptFolders } from './paths.js';
 import { plainText } from './plain-text.js';
 import { SYSTEM_PATH } from './sandbox/launch.js';
+import { toolCallsFile } from './tool-calls.js';
 
 export interface AgentInput {
   readonly version: 1;
@@ -72,6 +74,7 @@ export function agentEnvironment(
     HEADGATE_WORKSPACE: folders.workspace,
     HEADGATE_INPUT: join(folders.input, 'run.json'),
     HEADGATE_RESULT: join(folders.output, 'result.json'),
+    HEADGATE_TOOL_CALLS: toolCallsFile(folders),
   };
 }
 

@@ -26,6 +26,7 @@ export * from './sandbox/port.js';
 export * from './sandbox/process-group.js';
 export * from './sandbox/process-identity.js';
 export * from './sealed-bundle.js';
+export * from './tool-calls.js';
 export * from './workspace/owner.js';
 export * from './workspace/prepare.js';
 export * from './workspace/sweep.js';

@@ -4,11 +4,14 @@ import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-tr
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
+  annotate,
   createLogger,
   currentTraceparent,
   parseTraceparent,
+  recordSpan,
   span,
   traceIdOf,
+  untraced,
   withRemoteContext,
 } from '../src/index.js';
 
@@ -47,6 +50,33 @@ describe('spans', () => {
     expect(inside).toBe(`00-${traceId}-${spanId}-01`);
     expect(traceIdOf(inside)).toBe(traceId);
     expect(only().attributes).toEqual({ a: 1 });
+  });
+
+  it('what was done elsewhere becomes a span below the active one, with the times it is said to have had', () => {
+    span('agent', {}, () => {
+      annotate({ seen: true });
+      recordSpan(
+        'execute_tool shell',
+        { 'gen_ai.tool.name': 'shell' },
+        { fromMs: 1_000, toMs: 3_500 },
+        'Exit',
+      );
+    });
+    annotate({ lost: true });
+    const [tool, agent] = exporter.getFinishedSpans();
+    expect(tool?.parentSpanContext?.spanId).toBe(agent?.spanContext().spanId);
+    expect([tool?.startTime, tool?.endTime]).toEqual([
+      [1, 0],
+      [3, 500_000_000],
+    ]);
+    expect(tool?.attributes).toEqual({ 'gen_ai.tool.name': 'shell', 'error.type': 'Exit' });
+    expect(tool?.status.code).toBe(SpanStatusCode.ERROR);
+    expect(agent?.attributes).toEqual({ seen: true });
+  });
+
+  it('nothing is traced in what is not ours, and no context goes out with it', () => {
+    span('worker', {}, () => untraced(() => span('of the agent', {}, () => {})));
+    expect(only().name).toBe('worker');
   });
 
   it('spans of asynchronous work nest and end with it', async () => {

@@ -17,11 +17,12 @@ import { type BaseEntry, readBaseTree } from './base-tree.js';
 import type { Change, ChangedFile } from './change.js';
 import { IgnoreRules } from './ignore-rules.js';
 import { COLLECT_LIMITS, type CollectLimits } from './limits.js';
-import { foldedPath, isLinkInside } from './names.js';
+import { isLinkInside } from './names.js';
 import { judgePaths, type PathRules } from './path-rules.js';
 import { quoted, type Refusal, refused } from './refusal.js';
 import { type FoundEntry, linkRefusal, scanWorkspace } from './scan.js';
 import { bringsSecret } from './secrets.js';
+import { namesOutside, twinOf } from './twins.js';
 import { writeTree } from './write-tree.js';
 
 export interface CollectInput extends Partial<PathRules> {
@@ -173,47 +174,6 @@ async function compare(
   }
   changes.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
   return { kind: 'compared', changes };
-}
-
-/** Names that a file has where we do not look: a hard link can make a file of others look like the agent's own. */
-function namesOutside(
-  entry: Extract<FoundEntry, { kind: 'file' }>,
-  entries: ReadonlyMap<string, FoundEntry>,
-): number {
-  if (entry.inode === null) return 0;
-  let inside = 0;
-  for (const other of entries.values()) if (other.kind === 'file' && other.inode === entry.inode) inside += 1;
-  return entry.names - inside;
-}
-
-/** A new path that some file system takes for one that is there, also where only a folder of it is spelled otherwise. */
-function twinOf(changes: readonly Change[], base: ReadonlyMap<string, BaseEntry>): Refusal | null {
-  const deleted = new Set(changes.filter(({ status }) => status === 'deleted').map(({ path }) => path));
-  const spellings = new Map<string, string>();
-  for (const path of base.keys()) {
-    if (!deleted.has(path)) for (const part of partsOf(path)) spellings.set(foldedPath(part), part);
-  }
-  for (const { path, status } of changes) {
-    if (status !== 'added') continue;
-    for (const part of partsOf(path)) {
-      const folded = foldedPath(part);
-      const known = spellings.get(folded) ?? part;
-      if (known !== part) {
-        const detail = `${quoted(path)} would be the same file as ${quoted(known)} where case or spelling do not count`;
-        return refused('JUDGE_REJECTED', detail);
-      }
-      spellings.set(folded, part);
-    }
-  }
-  return null;
-}
-
-/** `a/b/c` gives `a`, `a/b`, `a/b/c`. */
-function partsOf(path: string): readonly string[] {
-  const parts: string[] = [];
-  for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1))
-    parts.push(path.slice(0, end));
-  return [...parts, path];
 }
 
 /** What is not, byte for byte and mode for mode, as the base has it. Only files of the same size are read. */

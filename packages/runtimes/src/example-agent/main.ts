@@ -11,7 +11,7 @@
  * stops talking).
  */
 import { spawn } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fixMarkedDefects } from './fix-marked-defects.js';
 import { tidyNotes } from './tidy-notes.js';
@@ -26,13 +26,33 @@ async function main(): Promise<void> {
 
   const root = process.cwd();
   const done: string[] = [];
-  if (input.route !== 'tidy') done.push(...(await fixMarkedDefects(root)));
-  if (input.route !== 'fix-failing-check') done.push(...(await tidyNotes(root)));
+  if (input.route !== 'tidy') done.push(...(await tool('fix_marked_defects', () => fixMarkedDefects(root))));
+  if (input.route !== 'fix-failing-check') done.push(...(await tool('tidy_notes', () => tidyNotes(root))));
   for (const line of done) console.log(line);
   const summary = done.length === 0 ? 'Nothing had to be changed.' : done.join('\n');
   const resultFile = process.env['HEADGATE_RESULT'];
   if (resultFile !== undefined) await writeFile(resultFile, `${JSON.stringify({ summary })}\n`);
   console.log(done.length === 0 ? 'example agent: nothing to do' : 'example agent: done');
+}
+
+let calls = 0;
+
+/** Does it, and reports it as a tool call. */
+async function tool<T>(name: string, act: () => Promise<T>): Promise<T> {
+  const startedAt = new Date().toISOString();
+  calls += 1;
+  const id = String(calls);
+  let error: string | null = null;
+  try {
+    return await act();
+  } catch (fault) {
+    error = fault instanceof Error ? fault.name : 'fault';
+    throw fault;
+  } finally {
+    const file = process.env['HEADGATE_TOOL_CALLS'];
+    const call = { name, id, startedAt, endedAt: new Date().toISOString(), error };
+    if (file !== undefined) await appendFile(file, `${JSON.stringify(call)}\n`);
+  }
 }
 
 async function readInput(): Promise<{ runId: string; attempt: number; route: string }> {

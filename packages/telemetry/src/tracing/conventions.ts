@@ -17,6 +17,7 @@ export const ATTR = {
   pipelineResult: 'cicd.pipeline.result',
   pipelineTaskName: 'cicd.pipeline.task.name',
   pipelineTaskRunId: 'cicd.pipeline.task.run.id',
+  pipelineTaskRunResult: 'cicd.pipeline.task.run.result',
   workerId: 'cicd.worker.id',
   repositoryUrl: 'vcs.repository.url.full',
   repositoryName: 'vcs.repository.name',
@@ -30,6 +31,7 @@ export const ATTR = {
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   toolName: 'gen_ai.tool.name',
+  toolCallId: 'gen_ai.tool.call.id',
   errorType: 'error.type',
 } as const;
 
@@ -43,8 +45,11 @@ export const HEADGATE_ATTR = {
   fencingToken: 'headgate.lease.fencing_token',
   receiptId: 'headgate.receipt.id',
   sandboxId: 'headgate.sandbox.id',
+  sandboxKind: 'headgate.sandbox.kind',
+  outcome: 'headgate.outcome',
   operationKey: 'headgate.operation.key',
   reasonCode: 'headgate.reason_code',
+  status: 'headgate.run.status',
 } as const;
 
 export const MESSAGING_SYSTEM = 'bullmq';

@@ -118,6 +118,26 @@ export function withRemoteContext<T>(
   return run(name, { ...spanOptions, root: true, links: [{ context: remote }] }, ROOT_CONTEXT, fn);
 }
 
+/** Adds to the span that is active; nothing outside of one. */
+export const annotate = (attributes: SpanAttributes): void => {
+  trace.getActiveSpan()?.setAttributes(attributes);
+};
+
+/** A span of what was done elsewhere, below the active one, with the times it is said to have had. */
+export function recordSpan(
+  name: string,
+  attributes: SpanAttributes,
+  times: { readonly fromMs: number; readonly toMs: number },
+  error: string | null = null,
+): void {
+  const made = tracer().startSpan(name, { attributes, startTime: times.fromMs });
+  if (error !== null) {
+    made.setAttribute(ATTR.errorType, error);
+    made.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  made.end(times.toMs);
+}
+
 /** Runs `fn` outside every trace: no span is made in it, and no request carries our context to others. */
 export const untraced = <T>(fn: () => T): T => context.with(suppressTracing(context.active()), fn);
 

@@ -1,7 +1,7 @@
 /** Builds and starts the SDK. Only `register` imports it, after the loader hook. */
 import { SpanKind } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { ExpressInstrumentation } from '@opentelemetry/instrumentation-express';
+import { ExpressInstrumentation, ExpressLayerType } from '@opentelemetry/instrumentation-express';
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http';
 import { IORedisInstrumentation } from '@opentelemetry/instrumentation-ioredis';
 import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
@@ -58,7 +58,10 @@ export function startSdk(env: NodeJS.ProcessEnv): { exporting: boolean; shutdown
       new HttpInstrumentation({
         ignoreIncomingRequestHook: ({ url }) => isProxied(url) || UNTRACED_PATHS.has(pathOf(url)),
       }),
-      new ExpressInstrumentation(),
+      // The request's own span has the route; a span for each layer that it passes says nothing more.
+      new ExpressInstrumentation({
+        ignoreLayersType: [ExpressLayerType.ROUTER, ExpressLayerType.MIDDLEWARE],
+      }),
       // Polling and BullMQ's own commands run outside any span: without a parent they would flood the traces.
       new PgInstrumentation({ requireParentSpan: true }),
       new IORedisInstrumentation({ requireParentSpan: true }),

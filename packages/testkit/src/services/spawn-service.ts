@@ -40,13 +40,23 @@ export interface SpawnedService {
   sigcont(): void;
 }
 
-export async function spawnService(options: SpawnOptions): Promise<SpawnedService> {
-  const nodeArgs = [
-    ...(options.nodeArgs ?? []),
-    resolve(REPOSITORY_ROOT, options.entry),
-    ...(options.args ?? []),
-  ];
-  const tied = dieWithParent(process.execPath, nodeArgs, 'SIGKILL');
+export function spawnService(options: SpawnOptions): Promise<SpawnedService> {
+  const { entry, args = [], nodeArgs = [], ...rest } = options;
+  return spawnProgram({
+    ...rest,
+    program: process.execPath,
+    args: [...nodeArgs, resolve(REPOSITORY_ROOT, entry), ...args],
+  });
+}
+
+export interface ProgramOptions extends Pick<SpawnOptions, 'args' | 'env' | 'cwd'> {
+  /** The full path. */
+  readonly program: string;
+}
+
+/** As `spawnService`, of any program. */
+export async function spawnProgram(options: ProgramOptions): Promise<SpawnedService> {
+  const tied = dieWithParent(options.program, [...(options.args ?? [])], 'SIGKILL');
   const child = spawn(tied.program, [...tied.args], {
     cwd: options.cwd ?? REPOSITORY_ROOT,
     env: { ...inherited(), ...options.env },

@@ -6,6 +6,9 @@ export const TOOLS = {
   bwrap: { commands: ['bwrap'], package: 'bubblewrap' },
   chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium' },
   git: { commands: ['git'], package: 'git' },
+  // Debian's package has both.
+  prometheus: { commands: ['prometheus'], package: 'prometheus' },
+  promtool: { commands: ['promtool'], package: 'prometheus' },
   pgbouncer: { commands: ['pgbouncer'], package: 'pgbouncer' },
 } as const;
 export type ToolName = keyof typeof TOOLS;

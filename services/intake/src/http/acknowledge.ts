@@ -5,9 +5,10 @@
  * The signal that was given up may still be committed; sent again it is then a DUPLICATE_DELIVERY.
  */
 import { OverloadedError } from '@headgate/admission';
+import { formatId, type SignalAnswer } from '@headgate/domain';
 import { HttpProblem, NoPolicyError } from '@headgate/service';
 import { CommitUnknownError, isConnectionFault, isTransient } from '@headgate/store';
-import type { Logger } from '@headgate/telemetry';
+import { annotate, HEADGATE_ATTR, type Logger } from '@headgate/telemetry';
 
 const ANSWER_WITHIN_MS = 8_000;
 const RETRY_AFTER_SECONDS = 5;
@@ -21,7 +22,9 @@ export async function acknowledged<T>(logger: Logger, work: Promise<T>): Promise
     timer = setTimeout(() => reject(new TooLateError()), ANSWER_WITHIN_MS);
   });
   try {
-    return await Promise.race([work, late]);
+    const answer = await Promise.race([work, late]);
+    annotate(decided(answer));
+    return answer;
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault;
     logger.warn({ err: fault }, 'a signal could not be stored now; its sender was asked to come again');
@@ -29,6 +32,18 @@ export async function acknowledged<T>(logger: Logger, work: Promise<T>): Promise
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** What the request's span is to say of the decision. */
+function decided(answer: unknown): Record<string, string> {
+  if (typeof answer !== 'object' || answer === null || !('receiptId' in answer)) return {};
+  const { receiptId, runId, outcome, reasonCode } = answer as Partial<SignalAnswer>;
+  return {
+    ...(receiptId === undefined ? {} : { [HEADGATE_ATTR.receiptId]: formatId('rcpt', receiptId) }),
+    ...(runId === undefined || runId === null ? {} : { [HEADGATE_ATTR.runId]: formatId('run', runId) }),
+    ...(outcome === undefined ? {} : { [HEADGATE_ATTR.outcome]: outcome }),
+    ...(reasonCode === undefined ? {} : { [HEADGATE_ATTR.reasonCode]: reasonCode }),
+  };
 }
 
 class TooLateError extends Error {

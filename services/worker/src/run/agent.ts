@@ -23,6 +23,7 @@ import {
   span,
   testSignal,
 } from '@headgate/telemetry';
+import { inAgentSpan } from './agent-span.js';
 import { type Ending, type Evidence, ended, failed, go, type Step } from './ending.js';
 import { type Job, stopAfterAgent, stopOf } from './job.js';
 import { confirmStopped } from './stop-confirmation.js';
@@ -51,22 +52,24 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
   parts.stages.enter(job.lease, 'RUNNING', job.actor);
   startsWork(job, 'agent');
   const result = await underLease(job, workspace, 'agent', (hooks) =>
-    parts.runtime.run({
-      argv: command.argv,
-      cwd: workspace.folders.workspace,
-      env,
-      marker: workspace.marker,
-      network: { rules: spec.agent.network?.agent ?? [], folder: workspace.folders.worker },
-      limits: {
-        ...spec.limits,
-        wallClockMs: Math.max(spec.limits.wallClockMs - usedMs, 1),
-        sandboxStartMs: Math.max(job.startByMs - parts.clock.monotonicMs(), MIN_START_MS),
-      },
-      logPath: job.artifacts.path('agent.log'),
-      isTrusted: spec.agent.trustedExample && command.isExampleAgent,
-      redactLine: redactText,
-      ...hooks,
-    }),
+    inAgentSpan(job, workspace, (ownEnv) =>
+      parts.runtime.run({
+        argv: command.argv,
+        cwd: workspace.folders.workspace,
+        env: { ...env, ...ownEnv },
+        marker: workspace.marker,
+        network: { rules: spec.agent.network?.agent ?? [], folder: workspace.folders.worker },
+        limits: {
+          ...spec.limits,
+          wallClockMs: Math.max(spec.limits.wallClockMs - usedMs, 1),
+          sandboxStartMs: Math.max(job.startByMs - parts.clock.monotonicMs(), MIN_START_MS),
+        },
+        logPath: job.artifacts.path('agent.log'),
+        isTrusted: spec.agent.trustedExample && command.isExampleAgent,
+        redactLine: redactText,
+        ...hooks,
+      }),
+    ),
   );
   if (result === null) return ended(await stoppedUnseen(job));
   await failPoint('worker.agent.exited');
@@ -169,7 +172,11 @@ export async function underLease<T>(
 ): Promise<T | null> {
   const { keeper, timing } = job.parts;
   const run = (hooks: Hooks): Promise<T> =>
-    span(`sandbox ${what}`, { [HEADGATE_ATTR.sandboxId]: marker }, () => start(hooks));
+    span(
+      `sandbox ${what}`,
+      { [HEADGATE_ATTR.sandboxId]: marker, [HEADGATE_ATTR.sandboxKind]: job.parts.sandbox.provider.name },
+      () => start(hooks),
+    );
   let atStart: Promise<unknown> = Promise.resolve(null);
   const running = run({
     signal: job.lease.stopSignal,

@@ -15,7 +15,6 @@ import { formatId, type WorkerId } from '@headgate/domain';
 import { removeWorkspace } from '@headgate/runtimes';
 import { runDurations } from '@headgate/store';
 import {
-  ATTR,
   failPoint,
   HEADGATE_ATTR,
   type Logger,
@@ -23,6 +22,7 @@ import {
   redactJson,
   runLogger,
   type Span,
+  SpanKind,
   testSignal,
   traceIdOf,
   withRemoteContext,
@@ -38,6 +38,7 @@ import { foldersOf, type Job, type RunParts, stopOf, whileTrusted } from './job.
 import { observe } from './observe.js';
 import { prepare } from './prepare.js';
 import { makeResult } from './result.js';
+import { inStage, resultAttributes, runAttributes } from './tracing.js';
 
 export interface ExecuteParts extends RunParts {
   readonly finisher: Finisher;
@@ -48,19 +49,13 @@ export interface ExecuteParts extends RunParts {
 /** Never rejects. Settles when the database has answered for the attempt's end, or the right to write it is gone. */
 export function execute(parts: ExecuteParts, order: ClaimedOrder, lease: HeldLease): Promise<void> {
   const { run } = order;
-  const attributes = {
-    [ATTR.pipelineName]: run.spec.route,
-    [ATTR.pipelineRunId]: formatId('run', run.runId),
-    [ATTR.workerId]: formatId('wkr', parts.workerId),
-    [ATTR.agentName]: run.spec.agent.id,
-    [HEADGATE_ATTR.tenant]: run.spec.tenant,
-    [HEADGATE_ATTR.taskId]: formatId('task', run.taskId),
-    [HEADGATE_ATTR.attempt]: run.attemptNo,
-    [HEADGATE_ATTR.leaseId]: formatId('lease', run.leaseId),
-    [HEADGATE_ATTR.fencingToken]: run.fencingToken,
-  };
-  return withRemoteContext(run.traceparent, `run ${run.spec.route}`, attributes, (span) =>
-    executeIn(parts, order, lease, span),
+  // The first attempt goes on in the trace of what admitted the run; those that come later have their own, and link.
+  return withRemoteContext(
+    run.traceparent,
+    `RUN ${run.spec.route}`,
+    runAttributes(run, parts.workerId),
+    (span) => executeIn(parts, order, lease, span),
+    { link: run.attemptNo > 1, kind: SpanKind.SERVER },
   );
 }
 
@@ -90,9 +85,10 @@ async function executeIn(
 async function attempt(job: Job): Promise<Ending> {
   try {
     const { observe: observation } = job.run.spec;
-    if (observation != null) return await observe(job, observation);
-    const sealed = job.run.sealed ? await resume(job) : await work(job);
-    return sealed.kind === 'ended' ? sealed.ending : await finalise(job, sealed.value);
+    if (observation != null) return await inStage(job, 'observe', () => observe(job, observation));
+    const sealed = job.run.sealed ? await inStage(job, 'resume', () => resume(job)) : await work(job);
+    if (sealed.kind === 'ended') return sealed.ending;
+    return await inStage(job, 'finalize', () => finalise(job, sealed.value));
   } catch (fault) {
     const stop = await stopOf(job);
     if (stop !== null) return stop;
@@ -102,11 +98,11 @@ async function attempt(job: Job): Promise<Ending> {
 }
 
 async function work(job: Job): ReturnType<typeof makeResult> {
-  const workspace = await prepare(job);
+  const workspace = await inStage(job, 'prepare', () => prepare(job));
   if (workspace.kind === 'ended') return workspace;
-  const agent = await runAgent(job, workspace.value);
+  const agent = await inStage(job, 'agent', () => runAgent(job, workspace.value));
   if (agent.kind === 'ended') return agent;
-  return makeResult(job, workspace.value, agent.value);
+  return inStage(job, 'judge', () => makeResult(job, workspace.value, agent.value));
 }
 
 function jobOf(parts: ExecuteParts, { run, headSha }: ClaimedOrder, lease: HeldLease): Job {
@@ -182,7 +178,7 @@ function report(job: Job, ending: Ending, finished: Finished | null, span: Span)
   if (reasonCode !== null) span.setAttribute(HEADGATE_ATTR.reasonCode, reasonCode);
   switch (finished.kind) {
     case 'finished':
-      span.setAttribute(ATTR.pipelineResult, finished.status);
+      span.setAttributes(resultAttributes(finished.status, reasonCode));
       if (finished.status === 'QUEUED' && reasonCode !== null)
         metrics.retry.add(1, { reason_code: reasonCode });
       logger.info({ outcome: outcome.kind, reasonCode, status: finished.status }, 'attempt ended');
