@@ -8,6 +8,8 @@ import type { Signal } from '@headgate/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+const NO_COMMAND = { name: '', argument: '' };
+
 const CONTEXT: ExpressionContext = {
   event: {
     action: 'completed',
@@ -18,6 +20,7 @@ const CONTEXT: ExpressionContext = {
   },
   repository: { id: '42', name: 'api', owner: 'acme', fullName: 'acme/api', defaultBranch: 'main' },
   target: { kind: 'branch', id: 'main', ref: 'main', aspect: null },
+  command: NO_COMMAND,
 };
 
 const judge = (source: string, context: ExpressionContext = CONTEXT) => {
@@ -74,10 +77,15 @@ describe('conditions', () => {
 
   it('a signal without a payload, repository or target is an error, never an exception', () => {
     for (const event of [null, undefined, 5, 'text', [], Object.create(null)]) {
-      const result = judge('event.action == "completed"', { event, repository: null, target: null });
+      const result = judge('event.action == "completed"', {
+        ...CONTEXT,
+        event,
+        repository: null,
+        target: null,
+      });
       expect(result).toHaveProperty('error');
     }
-    expect(judge('repository.id == "1"', { event: {}, repository: null, target: null })).toHaveProperty(
+    expect(judge('repository.id == "1"', { ...CONTEXT, event: {}, repository: null })).toHaveProperty(
       'error',
     );
   });

@@ -15,6 +15,7 @@ export * from './tables/deliveries.js';
 export * from './tables/dimensions.js';
 export * from './tables/dispatched-runs.js';
 export * from './tables/feedback.js';
+export * from './tables/forge-repositories.js';
 export * from './tables/idempotency-keys.js';
 export * from './tables/instance-figures.js';
 export * from './tables/leases.js';

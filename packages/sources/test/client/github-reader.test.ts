@@ -1,5 +1,6 @@
 /** Freshness against GitHub's API: the record and the branch, the base, the check, the people (I6). */
 import type { RepositoryRef, RunClaim, SourcePolicy, TargetRef } from '@headgate/domain';
+import type { PullRequestRecord } from '@headgate/testkit/github';
 import { describe, expect, it } from 'vitest';
 import { freshness, GithubSourceReader } from '../../src/index.js';
 import { aForge } from './world.js';
@@ -12,13 +13,13 @@ async function aReader() {
   const sha = await forge.git.commit({ branch: 'topic', files: { 'a.txt': 'a' } });
   const repository = forge.github.state.find('acme/api');
   if (repository === null) throw new Error('no repository');
-  const pull = {
+  const pull: PullRequestRecord = {
     number: 7,
     headRef: 'topic',
     baseRef: 'main',
     title: 'A',
     body: null,
-    state: 'open' as 'open' | 'closed',
+    state: 'open',
     isMerged: false,
     isDraft: false,
     createdAt: '2026-01-01T00:00:00Z',
@@ -36,7 +37,7 @@ async function aReader() {
     asked: null,
     ...change,
   });
-  return { ...forge, sha, repository, pull: repository.pulls[0] ?? pull, reader, source, read, claiming };
+  return { ...forge, sha, repository, pull, reader, source, read, claiming };
 }
 
 describe('the head as GitHub tells it', () => {
@@ -71,7 +72,9 @@ describe('the head as GitHub tells it', () => {
     const next = await git.commit({ branch: 'topic', files: { 'a.txt': 'b' } });
     const moved = await read();
     expect(moved).toMatchObject({ kind: 'head', sha: next });
-    expect(freshness({ target: PULL, inputVersion: sha }, moved)).toMatchObject({ reasonCode: 'STALE_INPUT' });
+    expect(freshness({ target: PULL, inputVersion: sha }, moved)).toMatchObject({
+      reasonCode: 'STALE_INPUT',
+    });
     expect(await read(null, { ...PULL, id: '8' })).toEqual({ kind: 'gone' });
   });
 
@@ -85,7 +88,11 @@ describe('the head as GitHub tells it', () => {
       detail: 'Pull request 7 goes into main now, not release.',
     });
     const failing = claiming({ check: { name: 'unit', conclusion: 'failure' } });
-    const checkRun = { id: 1, headSha: sha, fields: { name: 'unit', status: 'completed', conclusion: 'failure' } };
+    const checkRun = {
+      id: 1,
+      headSha: sha,
+      fields: { name: 'unit', status: 'completed', conclusion: 'failure' },
+    };
     repository.checkRuns.push(checkRun);
     expect(await read(failing)).toMatchObject({ kind: 'head' });
     checkRun.fields = { name: 'unit', status: 'in_progress', conclusion: '' };
@@ -136,6 +143,9 @@ describe('the head as GitHub tells it', () => {
     repository.permissions.set('ada', 'read');
     repository.permissions.set('octocat', 'none');
     expect(await may('ada')).toMatchObject({ kind: 'not-allowed' });
-    expect(await may(null)).toMatchObject({ kind: 'not-allowed', detail: expect.stringContaining('octocat') });
+    expect(await may(null)).toMatchObject({
+      kind: 'not-allowed',
+      detail: expect.stringContaining('octocat'),
+    });
   });
 });
