@@ -44,5 +44,4 @@ export async function readContinued(
   );
 }
 
-const taskIdOf = (branch: string): TaskId | null =>
-  parseId('task', AGENT_BRANCH.exec(branch)?.[1] ?? '');
+const taskIdOf = (branch: string): TaskId | null => parseId('task', AGENT_BRANCH.exec(branch)?.[1] ?? '');

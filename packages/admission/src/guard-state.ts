@@ -126,7 +126,8 @@ async function startedByActor(
   const asked = new Map(
     guarded.flatMap(({ candidate: { cause, tenant, signal, route }, tenantId }) => {
       // Only of a routed signal is the actor numbered, and only that could begin a run.
-      const userId = cause?.actor == null || route === null ? null : userIdOf(signal, { dimensions, tenantId });
+      const userId =
+        cause?.actor == null || route === null ? null : userIdOf(signal, { dimensions, tenantId });
       return userId === null || cause?.actor == null
         ? []
         : [[rateKey(tenant.id, 'actor', cause.actor), { tenantId, userId }] as const];

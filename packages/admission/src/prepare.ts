@@ -160,6 +160,9 @@ function planOf(
   repository: SignalRepository | null,
   isResolvable: boolean,
 ): WorkPlan {
+  if (submission.observe != null && submission.work != null) {
+    return { work: submission.work, verdict: null, concurrency: null };
+  }
   const kept = keptConcurrency(submission, route);
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);

@@ -122,6 +122,7 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     target: signal.target,
     claim: claimOf(signal),
     inputs: inputsOf(signal),
+    observe: prepared.submission.observe ?? null,
     requires: route.requires,
     risk: route.risk,
     onNewVersion: route.onNewVersion,
@@ -138,16 +139,20 @@ function routeOf(prepared: Prepared): RoutePolicy {
   return route;
 }
 
-/** What a person gave with a manual run. */
+/** What a person gave with a manual run, or a goal observed. */
 function inputsOf({ trigger, data }: Signal): unknown {
-  if (trigger !== 'manual' || typeof data !== 'object' || data === null || !('inputs' in data)) return null;
+  const hasInputs = trigger === 'manual' || trigger === 'goal';
+  if (!hasInputs || typeof data !== 'object' || data === null || !('inputs' in data)) return null;
   return data.inputs ?? null;
 }
 
 const userOf = ({ actor }: Signal): string | null =>
   actor === null || actor.kind === 'schedule' ? null : `${actor.kind}:${actor.id}`;
 
-export const userIdOf = (signal: Signal, { dimensions, tenantId }: Pick<RowContext, 'dimensions' | 'tenantId'>): number | null => {
+export const userIdOf = (
+  signal: Signal,
+  { dimensions, tenantId }: Pick<RowContext, 'dimensions' | 'tenantId'>,
+): number | null => {
   const user = userOf(signal);
   return user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user });
 };

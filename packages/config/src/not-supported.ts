@@ -18,7 +18,7 @@ type Section =
 /** Word -> what to do instead. */
 export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, string>>>> = {
   file: {
-    goals: 'Use a cron trigger.',
+    goals: 'Write the goal in its route: on: [ { goal: … } ].',
     campaigns: 'Send signals with `headgate trigger`.',
     notify: 'Read `headgate status` or /metrics.',
     providers: 'Use limits.maxActiveByProvider.',
@@ -53,15 +53,13 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     effects: 'Each run pushes a branch of its own.',
     fallback: 'Name one agent.',
     retention: 'Use retention at the top.',
-    pauseOnFailure: 'Use retry.maxAttempts.',
+    pauseOnFailure: 'Write it in the trigger: { cron: …, pauseOnFailure: true }.',
     budgets: 'Use limits.costUsd in the route.',
-    goal: 'Use a cron trigger.',
+    goal: 'Write it in the list: on: [ { goal: … } ].',
   },
   trigger: {
-    goal: 'Use a cron trigger.',
     webhook: 'Write the event by name: github.check_run.completed.',
     poll: 'Write poll: true in the source.',
-    pauseOnFailure: 'Use retry.maxAttempts in the route.',
   },
   repositories: { topics: 'Name the repositories, or use a pattern: "acme/web-*".' },
   sourceKind: {
@@ -76,7 +74,7 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     http: 'Use runtime: command.',
   },
   triggerName: {
-    goal: 'Use a cron trigger.',
+    goal: 'Write { goal: { observe: …, until: …, stop: … } }.',
     campaign: 'Use manual.',
     poll: 'Write poll: true in the source, and the event here.',
     schedule: 'Write { cron: "0 3 * * 1" }.',

@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest';
 const NO_COMMAND = { name: '', argument: '' };
 
 const CONTEXT: ExpressionContext = {
+  command: NO_COMMAND,
   event: {
     action: 'completed',
     number: 7,
@@ -20,7 +21,6 @@ const CONTEXT: ExpressionContext = {
   },
   repository: { id: '42', name: 'api', owner: 'acme', fullName: 'acme/api', defaultBranch: 'main' },
   target: { kind: 'branch', id: 'main', ref: 'main', aspect: null },
-  command: NO_COMMAND,
 };
 
 const judge = (source: string, context: ExpressionContext = CONTEXT) => {
@@ -78,16 +78,16 @@ describe('conditions', () => {
   it('a signal without a payload, repository or target is an error, never an exception', () => {
     for (const event of [null, undefined, 5, 'text', [], Object.create(null)]) {
       const result = judge('event.action == "completed"', {
-        ...CONTEXT,
         event,
         repository: null,
         target: null,
+        command: NO_COMMAND,
       });
       expect(result).toHaveProperty('error');
     }
-    expect(judge('repository.id == "1"', { ...CONTEXT, event: {}, repository: null })).toHaveProperty(
-      'error',
-    );
+    expect(
+      judge('repository.id == "1"', { event: {}, repository: null, target: null, command: NO_COMMAND }),
+    ).toHaveProperty('error');
   });
 
   it('never throws, whatever the expression and the payload', () => {

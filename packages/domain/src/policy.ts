@@ -2,7 +2,9 @@
  * What the configuration means once it is read: plain data, stored as a policy version, handed to every
  * decision. `packages/config` makes it; nothing else does.
  */
+
 import type { LoopGuardPolicy } from './loop-guard.js';
+import type { AgentNetwork } from './network.js';
 
 export type OnNewVersion = 'reject' | 'useExisting' | 'queueOne' | 'cancelOther' | 'allow';
 export type Mode = 'observe' | 'propose' | 'act';
@@ -48,6 +50,8 @@ export interface AgentPolicy {
   readonly env: Readonly<Record<string, string>>;
   /** True only for the example agent that ships with Headgate: it alone may run without isolation. */
   readonly trustedExample: boolean;
+  /** Left out: none. Run specifications and policies of before there was any are read so too. */
+  readonly network?: AgentNetwork;
 }
 
 export type TriggerOn =
@@ -60,13 +64,58 @@ export type TriggerOn =
       /** Five-field cron, an @-name, or `@every 20s`. */
       readonly cron: string;
       readonly timezone: string;
+      /** RFC 3339, both included; null = no bound. */
+      readonly startAt: string | null;
+      readonly endAt: string | null;
+      /** Days of the zone that are left out: `2026-12-24`, `12-24/01-02`. */
+      readonly exclude: readonly string[];
       readonly jitterMs: number;
+      /** A run of it that failed for good pauses it. */
+      readonly pauseOnFailure: boolean;
       readonly overlap: OverlapPolicy;
       readonly catchUp: {
         readonly mode: 'none' | 'latest' | 'all';
         readonly windowMs: number;
         readonly max: number;
       };
+    }
+  | {
+      readonly kind: 'goal';
+      /** Position in the route's `on` list; with the route and a repository it names the goal. */
+      readonly ordinal: number;
+      readonly observe: ObserveSpec;
+      /** CEL over `observation` and `repository`. */
+      readonly until: Condition;
+      /** Five-field cron, an @-name, or `@every 10m`. */
+      readonly cadence: string;
+      readonly timezone: string;
+      /** Whichever is reached first ends the goal as given up. */
+      readonly stop: {
+        /** Runs of the agent. */
+        readonly maxRuns: number;
+        readonly deadlineMs: number;
+        /** Runs of the agent in a row after which the observation was what it had been. */
+        readonly noProgress: number;
+        readonly maxCostUsd: number | null;
+      };
+    };
+
+/** A look at the world without a model. Done on a worker: a command in the sandbox, or one request. */
+export type ObserveSpec =
+  | {
+      readonly kind: 'command';
+      /** A line of shell, in the repository's files. */
+      readonly command: string;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      /** Values may be references to secrets (`${ENV}`, `file:`), never secrets. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** Address ranges that may be reached although they are not public. */
+      readonly allow: readonly string[];
+      readonly timeoutMs: number;
     };
 
 /** A CEL expression over `event`, `repository`, `target`: `event.check_run.conclusion == "failure"`. */

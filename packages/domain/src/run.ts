@@ -4,6 +4,7 @@ import type {
   AgentPolicy,
   Capabilities,
   Mode,
+  ObserveSpec,
   OnNewVersion,
   RetryPolicy,
   Risk,
@@ -50,8 +51,10 @@ export interface RunSpec {
   readonly target: TargetRef | null;
   /** Absent in runs that were admitted before there was one. */
   readonly claim?: RunClaim | null;
-  /** Given by a person with a manual run. */
+  /** Given by a person with a manual run, or the observation of a goal. */
   readonly inputs: unknown;
+  /** An observation of a goal: no agent, no result, no cost. Absent or null: the agent works. */
+  readonly observe?: ObserveSpec | null;
   readonly requires: Capabilities;
   readonly risk: Risk;
   readonly onNewVersion: OnNewVersion;

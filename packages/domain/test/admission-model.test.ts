@@ -293,7 +293,8 @@ describe('what holds in every history', () => {
           const made = new Set<string>();
           world.play(after, (decision) => made.add(decision.reasonCode));
           expect(world.store.runs.length).toBe(runs);
-          for (const code of made) expect(['TASK_CANCELLED', 'DUPLICATE_DELIVERY', 'SELF_TRIGGERED']).toContain(code);
+          for (const code of made)
+            expect(['TASK_CANCELLED', 'DUPLICATE_DELIVERY', 'SELF_TRIGGERED']).toContain(code);
         },
       ),
       { numRuns: 200 },

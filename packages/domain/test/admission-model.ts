@@ -22,8 +22,8 @@ import {
   type RunStatus,
   rateKey,
   touchedSubjects,
-  versionKey,
   type VersionPoint,
+  versionKey,
 } from '../src/index.js';
 import { aState, aTask, NOW, receiptIdOf, TASK_ID } from './builders.js';
 

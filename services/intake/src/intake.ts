@@ -1,5 +1,5 @@
 /**
- * Intake: HTTP for webhooks and manual calls, and the schedule ticker. Everything goes through one Admission; a
+ * Intake: HTTP for webhooks and manual calls, the schedule ticker, and the keeper of goals. Everything goes through one Admission; a
  * signal is answered only after the commit that holds its receipt.
  *
  * Needs Postgres to answer and nothing else: without Redis it acknowledges all the same, and started work is found by
@@ -10,6 +10,7 @@ import { Dispatcher } from '@headgate/dispatch';
 import { policyArrives, type Service, type ServiceContext } from '@headgate/service';
 import { AuthoritativeReader, type SourceReader } from '@headgate/sources';
 import type { Router } from 'express';
+import { GoalKeeper } from './goal/keeper.js';
 import { Gate } from './http/gate.js';
 import { intakeRouter } from './http/router.js';
 import { Heads } from './repositories/heads.js';
@@ -40,6 +41,7 @@ class Intake implements Service {
   readonly #admission: Admission;
   readonly #startWork: StartWork;
   readonly #ticker: Ticker;
+  readonly #goals: GoalKeeper;
   readonly #gate = new Gate();
 
   constructor(context: ServiceContext, options: IntakeOptions) {
@@ -80,12 +82,14 @@ class Intake implements Service {
       logger,
     });
     this.#ticker = new Ticker({ context, admission: this.#admission, heads });
+    this.#goals = new GoalKeeper({ context, admission: this.#admission, heads });
     this.router = intakeRouter({ context, admission: this.#admission, heads, secrets, gate: this.#gate });
   }
 
   async start(): Promise<void> {
     this.#gate.open();
     this.#ticker.start();
+    this.#goals.start();
   }
 
   ready(): Promise<void> {
@@ -94,7 +98,12 @@ class Intake implements Service {
 
   async drain(): Promise<void> {
     this.#gate.close();
-    await within(DRAIN_MS, Promise.all([this.#ticker.stop(), this.#gate.empty(), this.#admission.idle()]));
+    await within(DRAIN_MS, Promise.all([
+        this.#ticker.stop(),
+        this.#goals.stop(),
+        this.#gate.empty(),
+        this.#admission.idle(),
+      ]));
     await within(DRAIN_MS, this.#startWork.idle());
   }
 

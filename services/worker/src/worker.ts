@@ -13,6 +13,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import type { RunId, WorkerId } from '@headgate/domain';
 import { CommandRuntime, probeCapabilities, sweepWorkspaces } from '@headgate/runtimes';
 import { Loop, type Service, type ServiceContext, type TickResult } from '@headgate/service';
@@ -187,6 +188,7 @@ class WorkerService implements Service {
           workerId,
           currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
           settleMs: options.settleMs ?? null,
+          secrets: { env: process.env, baseDir: dirname(context.settings.configPath) },
         },
         order,
         lease,

@@ -41,16 +41,10 @@ export const DEFAULT_RETENTION_DAYS = { receipts: 90, payloads: 14, events: 90 }
 export const DEFAULT_CATCH_UP = { mode: 'latest', windowMs: DAY_MS } as const;
 export const DEFAULT_CATCH_UP_MAX = { none: 0, latest: 1, all: 10 };
 
-/** Never in a result, whatever the route says: CI and the configuration of agents are code that runs later. */
-export const PROTECTED_PATHS: readonly string[] = [
-  '.github/**',
-  '.headgate.yaml',
-  '**/CLAUDE.md',
-  '**/AGENTS.md',
-  '.claude/**',
-  '.codex/**',
-  '.mcp.json',
-];
+/** A goal is bounded in every way but money, whatever its file leaves out. */
+export const DEFAULT_GOAL_STOP = { maxRuns: 5, deadlineMs: 7 * DAY_MS, noProgress: 3 };
+export const DEFAULT_GOAL_CADENCE = '@every 10m';
+export const DEFAULT_OBSERVATION_MS = 5 * MINUTE_MS;
 
 /** Seconds in front of the queue. */
 export const HEAD_START_SECONDS = { urgent: 4 * 3600, high: 3600, normal: 0, low: -3600 };

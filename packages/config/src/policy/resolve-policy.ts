@@ -86,6 +86,9 @@ function resolveAgents(file: HeadgateFile): readonly AgentPolicy[] {
     command: agent.command,
     env: agent.env ?? {},
     trustedExample: agent.command[0] === EXAMPLE_AGENT_COMMAND,
+    ...(agent.network === undefined
+      ? {}
+      : { network: { setup: agent.network.setup ?? [], agent: agent.network.agent ?? [] } }),
   }));
 }
 

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { complain, say } from './complaint.js';
 import { count, duration, risk, size, text, usd } from './scalars.js';
+import { timezone } from './schedules.js';
 import { strict } from './strict.js';
-import { timezone } from './triggers.js';
 
 const DAY_MS = 86_400_000;
 const stage = duration({ minMs: 1_000, maxMs: 7 * DAY_MS });

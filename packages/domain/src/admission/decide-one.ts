@@ -7,7 +7,7 @@
  *  4. May the tenant work?                      TENANT_SUSPENDED
  *  5. Is it the echo of our own commit?         SELF_TRIGGERED
  *  6. Was the task cancelled?                   TASK_CANCELLED
- *  7. Is this version known?                    DUPLICATE_WORK
+ *  7. Is this version known?                    DUPLICATE_WORK; a schedule found NOTHING_FOUND
  *  8. Does a newer version stand?               SUPERSEDED
  *  9. Do our own runs go round in a circle?     HOP_LIMIT, WORK_KEY_EXHAUSTED, RATE_EXCEEDED
  * 10. Is another version under way?             the route's onNewVersion
@@ -189,6 +189,7 @@ function byTask(asked: Asked): Decision {
   }
   const known = task.versions.get(point.inputVersion);
   if (known !== undefined && holdsItsVersion(known, candidate)) {
+    if (candidate.signal.trigger === 'schedule') return unchanged(asked, known);
     return decide(candidate, {
       outcome: 'reject',
       reasonCode: 'DUPLICATE_WORK',
@@ -202,6 +203,19 @@ function byTask(asked: Asked): Decision {
   const newer = newerStanding(point, task);
   if (newer !== null) return superseded(asked, newer);
   return guarded(asked) ?? byRunsUnderWay(asked, route, known);
+}
+
+/** A schedule looked at its source and saw what it had seen before. */
+function unchanged({ candidate, task, point }: Asked, known: KnownVersion): Decision {
+  return decide(candidate, {
+    outcome: 'no-work',
+    reasonCode: 'NOTHING_FOUND',
+    rule: 'schedule.unchanged',
+    facts: { detail: `It still stands at ${quoted(point.inputVersion)}.` },
+    taskId: task.taskId,
+    generation: known.generation,
+    metRunId: known.runId,
+  });
 }
 
 /**

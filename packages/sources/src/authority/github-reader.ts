@@ -22,9 +22,7 @@ const pull = z.object({
 const ref = z.object({ object: z.object({ sha: z.string() }) });
 const issue = z.object({ state: z.string(), title: z.string().nullish(), body: z.string().nullish() });
 const checks = z.object({
-  check_runs: z.array(
-    z.object({ name: z.string(), status: z.string(), conclusion: z.string().nullish() }),
-  ),
+  check_runs: z.array(z.object({ name: z.string(), status: z.string(), conclusion: z.string().nullish() })),
 });
 const repositoryShape = z.object({ default_branch: z.string() });
 const permissionShape = z.object({ permission: z.string(), role_name: z.string().nullish() });
@@ -100,16 +98,17 @@ export class GithubSourceReader implements SourceReader {
     }
     const wasBase = claim?.baseRef ?? null;
     if (wasBase !== null && wasBase !== base.ref) {
-      return { kind: 'changed', detail: `Pull request ${target.id} goes into ${base.ref} now, not ${wasBase}.` };
+      return {
+        kind: 'changed',
+        detail: `Pull request ${target.id} goes into ${base.ref} now, not ${wasBase}.`,
+      };
     }
     return this.#standing(query, sha, author?.login ?? null);
   }
 
   async #branch(query: HeadQuery, name: string): Promise<HeadReading> {
     const answer = await this.#ask(query, ref, 'git', 'ref', 'heads', name);
-    return answer.kind === 'found'
-      ? this.#standing(query, answer.value.object.sha, null)
-      : notFound(answer);
+    return answer.kind === 'found' ? this.#standing(query, answer.value.object.sha, null) : notFound(answer);
   }
 
   async #issue(query: HeadQuery): Promise<HeadReading> {
@@ -154,7 +153,10 @@ export class GithubSourceReader implements SourceReader {
     const isOver = latest.length > 0 && latest.every(isOtherwise(claimed.conclusion));
     const now = latest[0]?.conclusion ?? 'nothing';
     return isOver
-      ? { kind: 'changed', detail: `The check ${claimed.name} ended in ${now} since; it was ${claimed.conclusion}.` }
+      ? {
+          kind: 'changed',
+          detail: `The check ${claimed.name} ended in ${now} since; it was ${claimed.conclusion}.`,
+        }
       : null;
   }
 

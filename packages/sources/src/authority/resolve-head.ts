@@ -136,7 +136,12 @@ function withPullRequest(signal: Signal, pull: Pull): HeadResolution {
     [event]: { ...(typeof subject === 'object' ? subject : {}), pull_requests: [named] },
   };
   const { repository } = signal;
-  const reading = ruleOf(event).read({ payload, action: textAt(data, 'action'), repository, guid: signal.eventId });
+  const reading = ruleOf(event).read({
+    payload,
+    action: textAt(data, 'action'),
+    repository,
+    guid: signal.eventId,
+  });
   if (reading.target === null) return { kind: 'unresolved', detail: 'The event names nothing to work on.' };
   return { kind: 'resolved', signal: { ...signal, target: reading.target, data: payload } };
 }

@@ -56,9 +56,7 @@ function partOfEvent(signal: Signal): CausePart {
 const isRequest = (signal: Signal): boolean => {
   if (signal.command != null) return true;
   const event = githubEventOf(signal.type);
-  return (
-    event !== null && isButton(event, textAt(signal.data, 'action')) && signal.actor?.kind === 'user'
-  );
+  return event !== null && isButton(event, textAt(signal.data, 'action')) && signal.actor?.kind === 'user';
 };
 
 const commitOf = ({ inputVersion }: Signal): string | null =>

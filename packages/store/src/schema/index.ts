@@ -1,4 +1,5 @@
 export * from './execution.js';
+export * from './goals.js';
 export * from './guard.js';
 export * from './instance.js';
 export * from './intake.js';

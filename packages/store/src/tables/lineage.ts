@@ -63,10 +63,7 @@ export const subjectHash = (subject: string): Buffer => hash16(subject);
 
 export const lineages = {
   /** Of the versions that a run of ours made. */
-  makers: async (
-    c: Connection,
-    versions: readonly VersionOf[],
-  ): Promise<readonly (VersionOf & Maker)[]> =>
+  makers: async (c: Connection, versions: readonly VersionOf[]): Promise<readonly (VersionOf & Maker)[]> =>
     versions.length === 0
       ? []
       : c.run<VersionOf & Maker>(makers, [

@@ -48,7 +48,9 @@ export const touches = {
       read,
       parameters(subjects),
     );
-    const times = new Map(rows.map((row) => [`${row.tenantId}:${row.subject.toString('hex')}`, row.touchedAt]));
+    const times = new Map(
+      rows.map((row) => [`${row.tenantId}:${row.subject.toString('hex')}`, row.touchedAt]),
+    );
     return subjects.map(
       ({ tenantId, subject }) => times.get(`${tenantId}:${hash16(subject).toString('hex')}`) ?? null,
     );

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type {
   AgentPolicy,
   Policy,
+  QueuePolicy,
   RoutePolicy,
   RunLimits,
   SourcePolicy,
@@ -88,6 +89,14 @@ export const aSource = (change: Partial<SourcePolicy> = {}): SourcePolicy => ({
   ...change,
 });
 
+export const aQueue = (change: Partial<QueuePolicy> = {}): QueuePolicy => ({
+  id: 'default',
+  profile: {},
+  risk: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'],
+  tenants: [],
+  ...change,
+});
+
 /** One tenant, one source, one agent, one route, one queue. The digest follows the content. */
 export function aPolicy(change: Partial<Omit<Policy, 'digest'>> = {}): Policy {
   const content: Omit<Policy, 'digest'> = {
@@ -95,7 +104,7 @@ export function aPolicy(change: Partial<Omit<Policy, 'digest'>> = {}): Policy {
     sources: [aSource()],
     agents: [anAgent()],
     routes: [aRoute()],
-    queues: [{ id: 'default', profile: {}, risk: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], tenants: [] }],
+    queues: [aQueue()],
     limits: {
       maxActive: null,
       maxActivePerRepository: null,

@@ -52,7 +52,14 @@ export class FakeGitHub {
   }
 
   addRepository(options: { id: number; fullName: string; git: BareRepository }): ForgeRepository {
-    const repository = { ...options, pulls: [], comments: [], checkRuns: [], issues: [], permissions: new Map() };
+    const repository = {
+      ...options,
+      pulls: [],
+      comments: [],
+      checkRuns: [],
+      issues: [],
+      permissions: new Map(),
+    };
     this.state.repositories.push(repository);
     return repository;
   }

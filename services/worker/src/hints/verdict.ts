@@ -40,12 +40,11 @@ export function firstLook(run: DispatchedRun, policy: Policy, offered: Capabilit
   }
   const fit = match(requiredBy(spec), offered);
   if (!fit.ok) {
-    const isIsolation = needsIsolation(spec) && fit.missing.every(({ name }) => name === 'agentRuns');
-    return {
-      kind: 'incapable',
-      reasonCode: isIsolation ? 'NO_ISOLATION' : 'NO_CAPABLE_WORKER',
-      detail: missingInWords(fit.missing),
-    };
+    const isIsolation =
+      needsIsolation(spec) && fit.missing.every(({ name }) => name === 'agentRuns' || name === 'networkList');
+    return isIsolation
+      ? { kind: 'incapable', reasonCode: 'NO_ISOLATION', detail: mending(offered) }
+      : { kind: 'incapable', reasonCode: 'NO_CAPABLE_WORKER', detail: missingInWords(fit.missing) };
   }
   if (spec.repository === null || allowed.source === null) {
     return { kind: 'verdict', verdict: { kind: 'fresh' } };
@@ -58,6 +57,13 @@ export function firstLook(run: DispatchedRun, policy: Policy, offered: Capabilit
     claim: spec.claim ?? null,
     target: spec.target ?? { kind: 'repository', id: externalId, ref: null, aspect: null },
   };
+}
+
+/** Why this worker cannot isolate, as the one command that mends it. */
+function mending({ isolationRemedy }: Capabilities): string {
+  return typeof isolationRemedy === 'string'
+    ? `To mend it on the worker that looked: ${isolationRemedy}`
+    : '`headgate doctor` on the worker names the command that mends it.';
 }
 
 export interface SourceWait {

@@ -113,7 +113,11 @@ export class GithubClient {
       const scope = session.credentials.kind;
       // Without a token nothing was sent.
       return answer === null
-        ? { kind: 'limited', until: new Date(this.#options.clock.now().getTime() + RETRY_TOKEN_MS), detail: noAnswer(fault).detail }
+        ? {
+            kind: 'limited',
+            until: new Date(this.#options.clock.now().getTime() + RETRY_TOKEN_MS),
+            detail: noAnswer(fault).detail,
+          }
         : failureOf(answer, scope, this.#rates);
     }
     const until = this.#rates.limitedUntil(passport.scope);
