@@ -20,6 +20,7 @@ import { AlreadyPromotedError, admitBatch, type BatchContext } from './admit-bat
 import { answerOf, recordAsked, recordFault, tellDecided } from './answer.js';
 import { Batcher } from './batcher.js';
 import { readContinued } from './continued.js';
+import { ForgeNames } from './forge-names.js';
 import { type Prepared, prepare } from './prepare.js';
 import { promotionOf } from './promotion.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
@@ -68,9 +69,11 @@ interface Plan {
 export class Admission {
   readonly #options: AdmissionOptions;
   readonly #batcher: Batcher<Submission, SignalAnswer>;
+  readonly #names: ForgeNames;
 
   constructor(options: AdmissionOptions) {
     this.#options = options;
+    this.#names = new ForgeNames(options.pool);
     this.#batcher = new Batcher({
       maxBatch: MAX_BATCH,
       maxBatchWeight: MAX_BATCH_BYTES,
@@ -248,8 +251,9 @@ export class Admission {
 
   async #plan(submissions: readonly Submission[], active: ActivePolicy): Promise<Plan> {
     const { dimensions, ids } = this.#options;
-    const continued = await readContinued(this.#options.pool, submissions, active);
-    const batch = submissions.map((submission) => prepare(submission, active.policy, ids, continued));
+    const named = await this.#names.follow(submissions, active);
+    const continued = await readContinued(this.#options.pool, named, active);
+    const batch = named.map((submission) => prepare(submission, active.policy, ids, continued));
     await this.#ensureDimensions(batch, active);
     return {
       batch,

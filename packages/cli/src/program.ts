@@ -13,6 +13,7 @@ import { addSend } from './commands/send.js';
 import { addServices } from './commands/service.js';
 import { addStatus } from './commands/status.js';
 import { addTrigger } from './commands/trigger.js';
+import { addTry } from './commands/try.js';
 import { addUp } from './commands/up.js';
 import { addWhy } from './commands/why.js';
 import { CommandEnd, EXIT, type ExitCode } from './exit.js';
@@ -24,6 +25,7 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addUp,
   addSend,
   addTrigger,
+  addTry,
   addRuns,
   addReceipts,
   addWhy,

@@ -12,6 +12,7 @@ const CONTEXT: ExpressionContext = {
   },
   repository: { id: '42', name: 'api', owner: 'acme', fullName: 'acme/api', defaultBranch: 'main' },
   target: null,
+  command: { name: '', argument: '' },
 };
 
 const render = (source: string) => {

@@ -5,7 +5,7 @@ import { anAgent, aPolicy, aRoute, aRunSpec, aSource, aTenantPolicy } from '@hea
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { modeNow, permission } from '../src/hints/permission.js';
-import { canOthersRun, firstLook, verdictOf } from '../src/hints/verdict.js';
+import { canOthersRun, firstLook, verdictOf, verdictOnAsker } from '../src/hints/verdict.js';
 import { needsIsolation, queuesToJoin, requiredBy } from '../src/queues.js';
 
 const OLD = 'a'.repeat(40);
@@ -34,6 +34,34 @@ const aRun = (change: Partial<DispatchedRun> = {}): DispatchedRun => ({
 const head = (sha: string): HeadReading => ({ kind: 'head', sha, observedAt: new Date() });
 
 describe('the verdict before a lease', () => {
+  it('I6: sources that disagree are waited for, and no longer than their time', () => {
+    const reading: HeadReading = { kind: 'disagrees', detail: 'One says a, the other b.' };
+    expect(verdictOf(aRun(), reading, { ...WAIT, times: 2, most: 10 })).toMatchObject({
+      kind: 'defer',
+      reasonCode: 'SOURCE_DISAGREES',
+      delayMs: 40_000,
+    });
+    expect(verdictOf(aRun(), reading, { ...WAIT, times: 10, most: 10 })).toMatchObject({
+      kind: 'end',
+      to: 'NO_WORK',
+      reasonCode: 'SOURCE_DISAGREES',
+    });
+  });
+
+  it('I7: who may not write any more ends it; a source that cannot tell lets it wait', () => {
+    expect(verdictOnAsker({ kind: 'allowed' }, WAIT)).toBeNull();
+    expect(verdictOnAsker({ kind: 'not-asked' }, WAIT)).toBeNull();
+    expect(verdictOnAsker({ kind: 'not-allowed', detail: 'ada has the role read.' }, WAIT)).toMatchObject({
+      kind: 'end',
+      to: 'POLICY_DENIED',
+      reasonCode: 'ACTOR_NOT_ALLOWED',
+    });
+    expect(verdictOnAsker({ kind: 'unavailable', detail: 'timeout' }, WAIT)).toMatchObject({
+      kind: 'defer',
+      reasonCode: 'SOURCE_UNAVAILABLE',
+    });
+  });
+
   it('I6: starts a run whose source stands where the signal said', () => {
     expect(verdictOf(aRun(), head(OLD), WAIT)).toEqual({ kind: 'fresh' });
   });

@@ -1,6 +1,6 @@
 /** `headgate trigger`: a person asks for work. */
 import { HEAD_START_SECONDS, type PriorityName } from '@headgate/domain';
-import type { WorkRequest } from '@headgate/sdk';
+import type { Client, WorkRequest } from '@headgate/sdk';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { clientOf, findInstance } from '../instance/find.js';
@@ -25,7 +25,7 @@ interface TriggerOptions {
   readonly json?: boolean;
 }
 
-const DEFAULT_TIMEOUT_MS = 1_800_000;
+export const DEFAULT_WAIT_MS = 1_800_000;
 const MAX_HEAD_START_SECONDS = 31_536_000;
 
 export function addTrigger(program: Command, context: CommandContext): void {
@@ -45,7 +45,7 @@ export function addTrigger(program: Command, context: CommandContext): void {
     .addOption(
       new Option('--timeout <duration>', 'how long --wait waits')
         .argParser(durationMs)
-        .default(DEFAULT_TIMEOUT_MS, '30m'),
+        .default(DEFAULT_WAIT_MS, '30m'),
     )
     .option('--json', 'one JSON document')
     .action(async (route: string, _options: TriggerOptions, command: Command) =>
@@ -54,13 +54,29 @@ export function addTrigger(program: Command, context: CommandContext): void {
 }
 
 async function trigger(route: string, options: TriggerOptions, context: CommandContext): Promise<ExitCode> {
-  const { terminal, now } = context;
   const client = clientOf(findInstance(context));
   const { repository, target: at, key, inputVersion, input, priority: rank, reason } = options;
   const request: WorkRequest = {
     route,
     ...given({ repository, target: at, workKey: key, inputVersion, inputs: input, priority: rank, reason }),
   };
+  return askForWork(client, request, options, context);
+}
+
+export interface AskOptions {
+  readonly idempotencyKey?: string;
+  readonly wait?: boolean;
+  readonly timeout: number;
+  readonly json?: boolean;
+}
+
+/** Sends the request, says the answer, and follows the run if that was asked for. */
+export async function askForWork(
+  client: Client,
+  request: WorkRequest,
+  options: AskOptions,
+  { terminal, now }: CommandContext,
+): Promise<ExitCode> {
   const answer = await client.submitWork(request, given({ idempotencyKey: options.idempotencyKey }));
   if (options.json !== true) terminal.out(oneAnswer(answer, terminal));
   if (options.wait !== true || answer.runId === null) {

@@ -13,7 +13,8 @@ export interface AgainRequest {
 
 /** The body of `POST /v1/work`. */
 export interface WorkRequest {
-  readonly route: string;
+  /** By default the only one that lists `manual` and works on the repository. */
+  readonly route?: string;
   /** `owner/name`; by default the route's only one. */
   readonly repository?: string;
   readonly target?: {

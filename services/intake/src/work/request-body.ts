@@ -21,7 +21,7 @@ const priority = z.union([
 ]);
 
 const workRequest = z.strictObject({
-  route: z.string().min(1).max(200),
+  route: z.string().min(1).max(200).nullish(),
   repository: z.string().min(1).max(200).nullish(),
   target: target.nullish(),
   workKey: z.string().min(1).nullish(),

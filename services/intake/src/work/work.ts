@@ -11,6 +11,7 @@ import { currentTraceparent, span } from '@headgate/telemetry';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { acknowledged } from '../http/acknowledge.js';
 import type { IntakeRoutes } from '../http/router.js';
+import { reachedBy } from '../repositories/reached.js';
 import { authenticate } from './authenticate.js';
 import { Idempotency, idempotentRequest } from './idempotency.js';
 import { type ReadBody, readWorkRequest } from './request-body.js';
@@ -85,7 +86,7 @@ async function decide(routes: IntakeRoutes, asked: Asked): Promise<SignalAnswer>
 async function submissionOf({ context, heads }: IntakeRoutes, asked: Asked): Promise<Submission> {
   const { holder, body, bytes, eventId } = asked;
   const active = context.policy.current();
-  const name = body.kind === 'request' ? body.request.route : body.kind === 'invalid' ? body.route : null;
+  const name = routeNameOf(body, holder, active);
   const route = routeFor(name, holder, active);
   const resolved = await resolvedFrom(body, route, active.policy, heads);
   if (resolved.kind === 'unavailable') throw sourceUnavailable(resolved.detail);
@@ -120,7 +121,7 @@ async function submissionOf({ context, heads }: IntakeRoutes, asked: Asked): Pro
     signal,
     tenant: tenantOf(holder, route, active),
     payload: { mediaType: 'application/json', body: bytes },
-    verdict: verdict ?? (name !== null && route === null ? noRoute(name) : null),
+    verdict: verdict ?? (route === null ? (name === null ? namesNone(body) : noRoute(name)) : null),
     headStartSeconds: given?.priority ?? null,
   };
 }
@@ -135,6 +136,23 @@ const resolvedFrom = (
   const verdict = body.kind === 'invalid' ? invalid(body.detail) : malformed(body.detail);
   return { kind: 'resolved', repository: null, target: null, inputVersion: null, verdict };
 };
+
+/** The one that was named; else the only one that a person may start on the repository. */
+function routeNameOf(body: ReadBody, holder: TokenHolder, active: ActivePolicy): string | null {
+  if (body.kind === 'unreadable') return null;
+  if (body.kind === 'invalid') return body.route;
+  const { route, repository } = body.request;
+  if (route != null) return route;
+  if (repository == null) return null;
+  const wanted = repository.toLowerCase();
+  const possible = active.policy.routes.filter(
+    (one) =>
+      routeFor(one.id, holder, active) !== null &&
+      one.on.some(({ kind }) => kind === 'manual') &&
+      reachedBy(one, active.policy).some((reached) => reached.repository.fullName.toLowerCase() === wanted),
+  );
+  return possible.length === 1 ? (possible[0]?.id ?? null) : null;
+}
 
 /** A route of another tenant does not exist for this token. */
 function routeFor(name: string | null, holder: TokenHolder, active: ActivePolicy): RoutePolicy | null {
@@ -157,6 +175,12 @@ const noRoute = (name: string): Verdict => ({
   retryAfter: null,
   rule: 'route',
 });
+
+/** Null for a body that has its own verdict. */
+const namesNone = (body: ReadBody): Verdict | null =>
+  body.kind === 'request'
+    ? invalid('The request names no route, and not exactly one that lists "manual" works on its repository.')
+    : null;
 
 const invalid = (detail: string): Verdict => ({
   outcome: 'reject',
