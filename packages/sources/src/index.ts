@@ -5,4 +5,5 @@ export * from './github/index.js';
 export * from './identity/index.js';
 export * from './kinds/index.js';
 export * from './samples/index.js';
+export * from './scan/index.js';
 export * from './standard-webhooks/index.js';

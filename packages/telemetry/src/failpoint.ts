@@ -42,6 +42,9 @@ export const FAIL_POINTS = [
   'worker.finish.committed',
   'reconciler.reap.locked',
   'reconciler.repair.before',
+  'scan.looked',
+  'scan.admitted',
+  'redelivery.begun',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 

@@ -14,6 +14,7 @@ import {
   strandedRuns,
   unleasedRuns,
 } from './jobs/runs.js';
+import { sourceScan } from './jobs/scan.js';
 
 export const JOBS: readonly Job[] = [
   reapExpired,
@@ -31,6 +32,7 @@ export const JOBS: readonly Job[] = [
   overdueItems,
   overdueSignals,
   unknownOperations,
+  sourceScan,
   partitionsKept,
   forgetExpired,
 ];

@@ -78,6 +78,8 @@ function periodMs(period: Period, timing: ReconcilerTiming, { policy }: ServiceC
       return reapPeriodMs(timing, policy.current().policy.lease);
     case 'repair':
       return timing.repairMs;
+    case 'look':
+      return timing.lookMs;
     case 'housekeeping':
       return timing.housekeepingMs;
   }

@@ -6,6 +6,8 @@ export interface ReconcilerTiming {
   readonly reapMs: number | null;
   /** Between two rounds of a repair. */
   readonly repairMs: number;
+  /** Between two looks at which source is due. */
+  readonly lookMs: number;
   /** Between two rounds of housekeeping (partitions). */
   readonly housekeepingMs: number;
   /** How late a thing must be that others should have done: promote, hint again, leave ADMITTED. */
@@ -19,6 +21,7 @@ export interface ReconcilerTiming {
 export const RECONCILER_TIMING: ReconcilerTiming = {
   reapMs: null,
   repairMs: 60_000,
+  lookMs: 2_000,
   housekeepingMs: 3_600_000,
   lateMs: 60_000,
   operationReadMs: 60_000,

@@ -1,7 +1,7 @@
 /** A GitHub delivery, turned into the envelope that everything is decided by. */
 import type { RepositoryRef, Signal, TargetRef } from '@headgate/domain';
 import { envelopeOf as emptyEnvelope, idOfBytes, malformed } from '../kinds/envelope.js';
-import type { HookReading } from '../kinds/source-module.js';
+import type { HookReading, HookRequest } from '../kinds/source-module.js';
 import { readBody } from './body.js';
 import { actorOf, type Payload, repositoryOf } from './fields.js';
 import { type DeliveryHeaders, deliveryHeaders, type Headers } from './headers.js';
@@ -53,6 +53,27 @@ function eventIdOf(rawBody: Uint8Array, { hookId, guid }: DeliveryHeaders): stri
   const name = guid ?? idOfBytes(rawBody);
   return hookId === null ? name : `${hookId}/${name}`;
 }
+
+export interface KnownEvent extends Pick<HookRequest, 'receivedAt' | 'source'> {
+  readonly event: string;
+  readonly payload: Payload;
+  /** Of the fact, where no delivery brought it. */
+  readonly eventId: string;
+  readonly via: Signal['via'];
+}
+
+/** A fact that was found by looking, in the words of the webhook that would have brought it: same key, same version. */
+export function signalOfEvent({ event, payload, eventId, via, receivedAt, source }: KnownEvent): Signal {
+  const id = eventId.length <= MOST_EVENT_ID ? eventId : idOfBytes(Buffer.from(eventId, 'utf8'));
+  const envelope = emptyEnvelope(
+    { source, receivedAt, traceparent: null },
+    { eventId: id, type: `github.${event}`, via },
+  );
+  return normalise(envelope, event, id, payload);
+}
+
+/** An index holds it. */
+const MOST_EVENT_ID = 500;
 
 // An action is a word of GitHub's, but for repository_dispatch one of the sender's.
 const ACTION = /^[^\p{Cc}\p{Surrogate}]{1,100}$/u;

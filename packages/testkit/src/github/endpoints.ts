@@ -3,11 +3,13 @@ import type { AppEndpoint, Endpoint } from './endpoint.js';
 import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
+import { listEndpoints } from './endpoints-lists.js';
 import { pullEndpoints } from './endpoints-pulls.js';
 import { repositoryEndpoints } from './endpoints-repository.js';
 
 export const ENDPOINTS: readonly Endpoint[] = [
   ...repositoryEndpoints,
+  ...listEndpoints,
   ...pullEndpoints,
   ...commentEndpoints,
   ...checkRunEndpoints,

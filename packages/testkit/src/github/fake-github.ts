@@ -52,7 +52,10 @@ export class FakeGitHub {
   }
 
   addRepository(options: { id: number; fullName: string; git: BareRepository }): ForgeRepository {
-    const repository = { ...options, pulls: [], comments: [], checkRuns: [] };
+    const repository = {
+      ...options,
+      ...{ pulls: [], comments: [], checkRuns: [], issues: [], workflowRuns: [], checkSuites: [] },
+    };
     this.state.repositories.push(repository);
     return repository;
   }

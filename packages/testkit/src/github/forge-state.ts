@@ -7,7 +7,13 @@ export interface ForgeRepository {
   readonly pulls: PullRequestRecord[];
   readonly comments: CommentRecord[];
   readonly checkRuns: CheckRunRecord[];
+  /** As GitHub would show them; each with a number or id, `updated_at` and `created_at`. */
+  readonly issues: ListedRecord[];
+  readonly workflowRuns: ListedRecord[];
+  readonly checkSuites: ListedRecord[];
 }
+
+export type ListedRecord = Readonly<Record<string, unknown>>;
 
 export interface PullRequestRecord {
   readonly number: number;
@@ -18,6 +24,7 @@ export interface PullRequestRecord {
   state: 'open' | 'closed';
   isMerged: boolean;
   isDraft: boolean;
+  readonly user: { readonly login: string; readonly id: number; readonly type: string };
   readonly createdAt: string;
   updatedAt: string;
 }

@@ -150,7 +150,8 @@ export class GithubClient {
       if (answer === null) return noAnswer(fault);
       if (answer.status !== 304) return failureOf(answer, passport.scope, this.#rates);
       this.#rates.observe(passport.scope, answer.headers);
-      if (etag == null) return { kind: 'unavailable', detail: 'GitHub answered 304 to a question without an etag.' };
+      if (etag == null)
+        return { kind: 'unavailable', detail: 'GitHub answered 304 to a question without an etag.' };
       return isByCaller ? { kind: 'unchanged' } : this.#fromCopy(key, answer, question);
     }
   }
