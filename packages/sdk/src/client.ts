@@ -18,6 +18,7 @@ import type {
   RunQuery,
   Schedule,
   SignalAnswer,
+  SourceStanding,
   Task,
   TaskDetail,
   TaskQuery,
@@ -53,6 +54,7 @@ export interface Client {
   readonly workers: Listing<Worker, WorkerQuery>;
   readonly schedules: Listing<Schedule, PageQuery>;
   readonly queues: Listing<Queue, PageQuery>;
+  readonly sources: Listing<SourceStanding, PageQuery>;
   readonly deadLetters: Listing<DeadLetter, DeadLetterQuery>;
   /** The causal chain behind a delivery, a key, a run, a URL, `owner/repo#7` or a commit. */
   explain(ref: string): Promise<Explanation>;
@@ -102,6 +104,7 @@ export function createClient(options: ClientOptions): Client {
     workers: list('/v1/workers'),
     schedules: list('/v1/schedules'),
     queues: list('/v1/queues'),
+    sources: list('/v1/sources'),
     deadLetters: list('/v1/dead-letters'),
     explain: (ref) => get('/v1/explain', { ref }),
     submitWork: (request, { idempotencyKey } = {}) =>

@@ -8,9 +8,12 @@ import {
   operations,
   partitions,
   payloads,
+  redeliveries,
   schedules,
   seals,
+  sourceFacts,
   tenants,
+  watermarks,
 } from '@headgate/store';
 import {
   claimRun,

@@ -75,6 +75,7 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     '/v1/workers',
     '/v1/schedules',
     '/v1/queues',
+    '/v1/sources',
     '/v1/dead-letters',
     `/v1/explain?ref=${run}`,
     `/v1/explain?ref=${encodeURIComponent(foreign.workKey)}`,

@@ -2,10 +2,11 @@
 import type { Job } from './job.js';
 import { deadWorkers, orphanLatches, overdueItems, overdueSignals } from './jobs/due.js';
 import { missingHints, strayHints } from './jobs/hints.js';
-import { forgetExpired, partitionsKept } from './jobs/housekeeping.js';
+import { forgetExpired, forgetUnseen, partitionsKept } from './jobs/housekeeping.js';
 import { brokenLatches } from './jobs/latches.js';
 import { unknownOperations } from './jobs/operations.js';
 import { reapExpired } from './jobs/reap.js';
+import { redeliverFailed } from './jobs/redeliver.js';
 import {
   leasesOfEnded,
   lostAttempts,
@@ -33,6 +34,8 @@ export const JOBS: readonly Job[] = [
   overdueSignals,
   unknownOperations,
   sourceScan,
+  redeliverFailed,
   partitionsKept,
   forgetExpired,
+  forgetUnseen,
 ];

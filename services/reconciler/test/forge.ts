@@ -56,7 +56,7 @@ export interface Watermark {
 export const ROUTES = `
   fix: { on: [ github.check_run.completed ], when: event.check_run.conclusion == "failure" }
   pulls: { on: [ github.pull_request, github.issues.labeled, github.issue_comment.created, github.workflow_run.completed ] }
-  pushes: { on: [ github.push, git.push ] }
+  pushes: { on: [ github.push ] }
 `;
 
 export async function aForge(options: { source?: string; routes?: string } = {}): Promise<Forge> {

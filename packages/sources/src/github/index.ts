@@ -1,5 +1,13 @@
 export * from './client/index.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
+export {
+  deliveriesPath,
+  type FailedDelivery,
+  type HookPlace,
+  readFailedDeliveries,
+  readHooks,
+  repositoryOf as repositoryOfHook,
+} from './failed-deliveries.js';
 export { isCommitId } from './fields.js';
 export { type Headers, headerOf } from './headers.js';
 export { type SignatureVerdict, signBody, verifySignature } from './signature.js';

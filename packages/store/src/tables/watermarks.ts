@@ -48,16 +48,6 @@ export interface FailedLook {
   readonly nextAfterMs: number;
 }
 
-export interface SourceStanding extends WatermarkKey {
-  readonly lookedAt: Date | null;
-  readonly outcome: string;
-  readonly detail: string | null;
-  readonly failures: number;
-  readonly silentSince: Date | null;
-  readonly silentCount: number;
-  readonly silentFact: string | null;
-}
-
 const columns = `w.tenant_id as "tenantId", w.source, w.repository, w.version::int as version,
   w.looked_at as "lookedAt", w.validators, w.failures, w.quiet_since as "quietSince", w.quiet_looks as "quietLooks",
   w.silent_since as "silentSince", w.silent_count as "silentCount", clock_timestamp() as now`;
@@ -109,13 +99,18 @@ const fail = statement(
           next_at = clock_timestamp() + make_interval(secs => $7::float8 / 1000)
     where ${KEY} and w.claim = $4`,
 );
-const standings = statement(
-  'watermark.standings',
-  `select w.tenant_id as "tenantId", w.source, w.repository, w.looked_at as "lookedAt", w.outcome, w.detail, w.failures,
-          w.silent_since as "silentSince", w.silent_count as "silentCount", w.silent_fact as "silentFact"
-     from headgate.watermark w order by w.tenant_id, w.source, w.repository limit $1`,
+const giveBack = statement(
+  'watermark.give_back',
+  `update headgate.watermark w
+      set claim = null, claimed_until = null, failures = case when $5 = 'looked' then 0 else w.failures + 1 end,
+          version = w.version + 1, outcome = $5, detail = $6, looked_at = clock_timestamp(),
+          next_at = clock_timestamp() + make_interval(secs => $7::float8 / 1000)
+    where ${KEY} and w.claim = $4`,
 );
-
+const silent = statement(
+  'watermark.silent',
+  'select count(*)::int as n from headgate.watermark where silent_since is not null',
+);
 const keyOf = ({ tenantId, source, repository }: WatermarkKey) => [tenantId, source, repository] as const;
 
 export const watermarks = {
@@ -163,6 +158,14 @@ export const watermarks = {
   /** Gives the claim back with nothing learned. */
   fail: (c: Connection, key: WatermarkKey, token: string, look: FailedLook): Promise<number> =>
     c.count(fail, [...keyOf(key), token, look.outcome, look.detail, look.nextAfterMs]),
-  standings: (c: Connection, limit: number): Promise<readonly SourceStanding[]> =>
-    c.run<SourceStanding>(standings, [limit]),
+  /** After a look that notes no facts: a hook's log. */
+  giveBack: (
+    c: Connection,
+    key: WatermarkKey,
+    token: string,
+    look: Omit<FailedLook, 'detail'> & { readonly detail: string | null },
+  ): Promise<number> =>
+    c.count(giveBack, [...keyOf(key), token, look.outcome, look.detail, look.nextAfterMs]),
+  /** Repositories whose hook is silent. */
+  silent: async (c: Connection): Promise<number> => (await c.run<{ n: number }>(silent))[0]?.n ?? 0,
 };

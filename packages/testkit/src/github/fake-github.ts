@@ -121,6 +121,7 @@ export class FakeGitHub {
         body,
         now,
         authorization: request.headers.authorization,
+        deliveries: this.deliveries,
       });
     }
     if (!this.state.isVisible(request.headers.authorization)) {

@@ -13,6 +13,7 @@ import {
   runDetail,
   runPageOf,
   schedulePageOf,
+  sourceStandings,
   taskDetail,
   taskPageOf,
   type WaitingReader,
@@ -34,6 +35,7 @@ import {
   runPage,
   runQuery,
   schedulePage,
+  sourcePage,
   taskDetailSchema,
   taskPage,
   taskQuery,
@@ -232,6 +234,19 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
         problems: [],
       },
       ({ caller }) => inScope(context, caller, (c) => queueAnswers(context, caller, c)),
+    ),
+    route(
+      {
+        ...look,
+        id: 'listSources',
+        path: '/v1/sources',
+        tag: 'Operations',
+        summary: 'How sources were last looked at, those with trouble first',
+        query: plainPageQuery,
+        answer: { status: 200, schema: sourcePage },
+        problems: [],
+      },
+      ({ caller }) => inScope(context, caller, (c) => sourceStandings(c)),
     ),
     route(
       {

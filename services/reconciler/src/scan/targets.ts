@@ -45,5 +45,14 @@ function listenedIn({ routes }: Policy, source: SourcePolicy, fullName: string):
   return [...new Set(types)];
 }
 
+/** Whether a route of the source's tenant wants any event of this name. */
+export const listensToEvent = ({ routes }: Policy, source: SourcePolicy, event: string): boolean =>
+  routes
+    .filter((route) => route.tenant === source.tenant)
+    .filter((route) => route.sources.length === 0 || route.sources.includes(source.id))
+    .some((route) =>
+      route.on.some((on) => on.kind === 'event' && (on.type === event || on.type.startsWith(`${event}.`))),
+    );
+
 export const keyText = ({ tenantId, source, repository }: WatermarkKey): string =>
   `${tenantId} ${source} ${repository}`;
