@@ -25,7 +25,7 @@ import { type Prepared, prepare } from './prepare.js';
 import { promotionOf } from './promotion.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
 import { storable } from './storable.js';
-import type { Submission } from './submission.js';
+import { isReadable, type Submission } from './submission.js';
 
 /** Rows of one transaction at most, and bytes of their payloads: Postgres takes a batch as one message. */
 const MAX_BATCH = 200;
@@ -126,7 +126,10 @@ export class Admission {
   /** As `promoteDue`, only those that have been due for `lateByMs`. Returns what was decided by this call. */
   async promoteOverdue(limit: number, lateByMs: number): Promise<readonly DeferredRow[]> {
     const { pool, policy } = this.#options;
-    const due = await pool.use((c) => deferredSignals.due(c, limit, lateByMs));
+    const all = await pool.use((c) => deferredSignals.due(c, limit, lateByMs));
+    const due = all.filter((row) => isReadable(row.candidate));
+    const unread = all.filter((row) => !due.includes(row)).map((row) => row.id);
+    if (unread.length > 0) await pool.use((c) => deferredSignals.postpone(c, unread, POSTPONE_MS));
     if (due.length === 0) return [];
     const results = await this.#write(due.map((row) => promotionOf(row, policy())));
     const failed = due.filter((_row, at) => isRealFailure(results[at]));

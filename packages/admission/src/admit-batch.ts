@@ -26,6 +26,7 @@ import {
   type DeferredId,
   decideBatch,
   deliveryKey,
+  ENVELOPE_VERSION,
   hashWorkKey,
   type KnownVersion,
   type Latch,
@@ -458,6 +459,7 @@ function deferredRow(
   const { signal, work, directive, tenant, receiptId } = prepared.candidate;
   const { submission } = prepared;
   const candidate: DeferredSubmission = {
+    version: ENVELOPE_VERSION,
     signal,
     work: submission.work ?? null,
     directive,

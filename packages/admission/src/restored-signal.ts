@@ -1,5 +1,5 @@
 /** A latched signal whose waiting row was lost, put together again from its receipt, its payload and its task. */
-import type { Actor, Signal } from '@headgate/domain';
+import { type Actor, ENVELOPE_VERSION, type Signal } from '@headgate/domain';
 import type { BrokenLatch } from '@headgate/store';
 import type { DeferredSubmission } from './submission.js';
 
@@ -30,6 +30,7 @@ export function latchedSubmission(
     traceparent: receipt.traceparent,
   };
   return {
+    version: ENVELOPE_VERSION,
     signal,
     tenant: latch.tenant,
     work: { workKey: latch.workKey, inputVersion: latch.inputVersion },

@@ -1,14 +1,15 @@
 /** What a service hands to admission: a signal, and what it already knows about it. */
-import type {
-  DeferredId,
-  Directive,
-  ObserveSpec,
-  OnNewVersion,
-  ReceiptId,
-  Signal,
-  TaskId,
-  Verdict,
-  WorkIdentity,
+import {
+  type DeferredId,
+  type Directive,
+  ENVELOPE_VERSION,
+  type ObserveSpec,
+  type OnNewVersion,
+  type ReceiptId,
+  type Signal,
+  type TaskId,
+  type Verdict,
+  type WorkIdentity,
 } from '@headgate/domain';
 
 export interface Submission {
@@ -60,6 +61,8 @@ export interface Again {
 
 /** What of a submission is kept while it is deferred; the payload stays with its first receipt. */
 export interface DeferredSubmission {
+  /** ENVELOPE_VERSION of who wrote it. */
+  readonly version: number;
   readonly signal: Signal;
   readonly tenant: string;
   readonly work: WorkIdentity | null;
@@ -72,6 +75,10 @@ export interface DeferredSubmission {
   readonly observe: ObserveSpec | null;
 }
 
+/** Whether this process knows what the envelope means; one that a newer process wrote waits for such a one. */
+export const isReadable = (stored: unknown): boolean =>
+  ((stored as Partial<DeferredSubmission> | null)?.version ?? 1) <= ENVELOPE_VERSION;
+
 /** Reads a deferred submission back from jsonb: instants become dates again. */
 export function reviveDeferred(stored: unknown): DeferredSubmission {
   const kept = stored as DeferredSubmission & {
@@ -80,6 +87,8 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
   const { signal } = kept;
   return {
     ...kept,
+    // Before it was written down it was the first.
+    version: kept.version ?? 1,
     again: kept.again ?? null,
     observe: kept.observe ?? null,
     signal: {

@@ -141,6 +141,7 @@ describe('status', () => {
     hints: null,
   };
   const health = {
+    sources: [],
     checks: { postgres: 'ok', policy: 'ok', redis: 'ok', tracing: 'working' },
     queues: [queue],
     workers: [],
@@ -151,6 +152,25 @@ describe('status', () => {
 
   it('finds nothing where nothing is wrong', () => {
     expect(troublesIn(health, NOW)).toEqual([]);
+    const source = {
+      ...({
+        tenant: 'default',
+        source: 'acme',
+        repository: 'acme/api',
+        outcome: 'looked',
+        detail: null,
+      } as const),
+      ...{ failures: 0, lookedAt: null, nextAt: NOW.toISOString(), silentSince: null, silentCount: 0 },
+    };
+    const silent = { ...source, silentSince: NOW.toISOString(), silentCount: 2 };
+    const denied = { ...source, outcome: 'denied', detail: 'Not installed.', failures: 3 } as const;
+    expect(troublesIn({ ...health, sources: [silent, denied, source] }, NOW)).toMatchObject([
+      {
+        code: 'SOURCE_SILENT',
+        message: 'acme, acme/api: the scan found 2 events that the hook did not bring',
+      },
+      { code: 'SOURCE_UNAVAILABLE', advice: 'correct app or token of the source' },
+    ]);
   });
 
   it('NO_ISOLATION: names the command that mends it while no live worker can isolate agents', () => {

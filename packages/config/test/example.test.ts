@@ -30,6 +30,7 @@ describe('the example headgate.yaml', () => {
         authority: 'payload',
         replayWindowMs: null,
         toleranceMs: 300_000,
+        from: [],
         scan: null,
         redeliveries: 0,
         repositories: [

@@ -87,3 +87,13 @@ export const GITHUB_EVENTS: readonly string[] = [
   'workflow_job',
   'workflow_run',
 ];
+
+/** Events that are also found by looking (poll, scan). */
+export const SCANNED_GITHUB_EVENTS = [
+  'check_run',
+  'issue_comment',
+  'issues',
+  'pull_request',
+  'push',
+  'workflow_run',
+] as const;

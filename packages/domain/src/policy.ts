@@ -207,6 +207,8 @@ export interface SourcePolicy {
   readonly replayWindowMs: number | null;
   /** How far a signed time may be from ours (standard-webhooks). */
   readonly toleranceMs: number;
+  /** Values of a CloudEvent's `source` that belong here, a last `*` standing for any end; empty: all. */
+  readonly from: readonly string[];
   readonly scan: ScanPolicy | null;
   /** Tries per delivery that failed at the forge; 0: none. */
   readonly redeliveries: number;

@@ -3,6 +3,12 @@
  *
  * A signal only says "wake up". It has been authenticated; it authorises nothing.
  */
+/**
+ * Of the envelope as it is kept (deferred signals). It grows when a field changes its meaning; a new field does not need
+ * it. A reader takes every version up to its own; a newer one is left to a newer process.
+ */
+export const ENVELOPE_VERSION = 1;
+
 export type TriggerFamily = 'event' | 'schedule' | 'goal' | 'manual';
 export type Via = 'webhook' | 'poll' | 'scan' | 'timer' | 'api';
 

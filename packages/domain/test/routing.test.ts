@@ -25,6 +25,7 @@ const aPolicy = (routes: readonly RoutePolicy[]): Policy => ({
       authority: 'payload',
       replayWindowMs: null,
       toleranceMs: 300_000,
+      from: [],
       scan: null,
       redeliveries: 0,
       repositories: [],

@@ -26,6 +26,7 @@ import type {
   ScheduleDetail,
   ScheduleRequest,
   SignalAnswer,
+  SourceStanding,
   Task,
   TaskDetail,
   TaskQuery,
@@ -78,6 +79,7 @@ export interface Client {
     reset(id: string, request?: ResetGoalRequest): Promise<GoalDetail>;
   };
   readonly queues: Listing<Queue, PageQuery>;
+  readonly sources: Listing<SourceStanding, PageQuery>;
   readonly deadLetters: Listing<DeadLetter, DeadLetterQuery>;
   /** The causal chain behind a delivery, a key, a run, a URL, `owner/repo#7` or a commit. */
   explain(ref: string): Promise<Explanation>;
@@ -142,6 +144,7 @@ export function createClient(options: ClientOptions): Client {
       reset: (id, request = {}) => post(at('goals', id, '/reset'), request),
     },
     queues: list('/v1/queues'),
+    sources: list('/v1/sources'),
     deadLetters: list('/v1/dead-letters'),
     explain: (ref) => get('/v1/explain', { ref }),
     submitWork: (request, { idempotencyKey } = {}) =>

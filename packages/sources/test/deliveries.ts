@@ -3,10 +3,10 @@ import type { Signal } from '@headgate/domain';
 import {
   allSamples,
   type Headers,
+  type HookReading,
   readWebhook,
   type SampleSubject,
   signBody,
-  type WebhookReading,
 } from '@headgate/sources';
 
 export const RECEIVED_AT = new Date('2026-11-30T10:00:00Z');
@@ -33,7 +33,7 @@ export function headersFor({
   };
 }
 
-export function readBytes(rawBody: Uint8Array, delivered: Delivered = {}): WebhookReading {
+export function readBytes(rawBody: Uint8Array, delivered: Delivered = {}): HookReading {
   return readWebhook({
     sourceId: 'acme',
     rawBody,
@@ -43,7 +43,7 @@ export function readBytes(rawBody: Uint8Array, delivered: Delivered = {}): Webho
   });
 }
 
-export const readJson = (payload: unknown, delivered: Delivered = {}): WebhookReading =>
+export const readJson = (payload: unknown, delivered: Delivered = {}): HookReading =>
   readBytes(Buffer.from(JSON.stringify(payload)), delivered);
 
 /** The signal, where nothing else is expected. */

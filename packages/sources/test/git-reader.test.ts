@@ -35,6 +35,7 @@ function sourceAt(url: string, changes: Partial<RepositoryPolicy> = {}): SourceP
     authority: 'payload',
     replayWindowMs: null,
     toleranceMs: 300_000,
+    from: [],
     scan: null,
     redeliveries: 0,
     repositories: [repository],

@@ -9,10 +9,13 @@ import {
   operations,
   partitions,
   payloads,
+  redeliveries,
   schedules,
   seals,
+  sourceFacts,
   tenants,
   touches,
+  watermarks,
 } from '@headgate/store';
 import {
   claimRun,
@@ -146,6 +149,10 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
        values (gen_random_uuid(), $1, $2, 1, 'log', 'log', 1, '\\x00', 'text/plain')`,
       [tenant.id, run.runId],
     );
+    const repository = { tenantId: tenant.id, source: `forge-${tenant.key}`, repository: 'acme/api' };
+    await watermarks.ensure(c, [repository]);
+    await sourceFacts.note(c, repository, [{ fact: 'branch/main', version: 'x' }]);
+    await redeliveries.begin(c, { ...repository, hook: '1' }, 'guid', { maxTries: 1, pauseMs: 0 });
     await c.query(
       `insert into headgate.usage (attempt_id, tenant_id, run_id, cost_source) values ($1, $2, $3, 'none')`,
       [lease.attemptId, tenant.id, run.runId],

@@ -47,6 +47,9 @@ export const FAIL_POINTS = [
   'feedback.attempted',
   'feedback.called',
   'heads.read',
+  'scan.looked',
+  'scan.admitted',
+  'redelivery.begun',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 

@@ -93,6 +93,7 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     `/v1/schedules/${formatId('sch', scheduleId)}`,
     `/v1/schedules/${formatId('sch', scheduleId)}/requests/${formatId('sreq', requestId)}`,
     '/v1/queues',
+    '/v1/sources',
     '/v1/dead-letters',
     `/v1/explain?ref=${run}`,
     `/v1/explain?ref=${encodeURIComponent(foreign.workKey)}`,

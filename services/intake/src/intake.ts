@@ -5,6 +5,7 @@
  * Needs Postgres to answer and nothing else: without Redis it acknowledges all the same, and started work is found by
  * polling. While it drains, new requests get 503 and those under way are answered.
  */
+import { randomUUID } from 'node:crypto';
 import { Admission } from '@headgate/admission';
 import { Dispatcher } from '@headgate/dispatch';
 import { policyArrives, type Service, type ServiceContext } from '@headgate/service';
@@ -16,6 +17,7 @@ import { intakeRouter } from './http/router.js';
 import { Heads } from './repositories/heads.js';
 import { Ticker } from './schedule/ticker.js';
 import { StartWork } from './start-work.js';
+import { Refusals } from './webhooks/refusals.js';
 import { WebhookSecrets } from './webhooks/secrets.js';
 
 export interface IntakeOptions {
@@ -42,6 +44,7 @@ class Intake implements Service {
   readonly #startWork: StartWork;
   readonly #ticker: Ticker;
   readonly #goals: GoalKeeper;
+  readonly #refusals: Refusals;
   readonly #gate = new Gate();
 
   constructor(context: ServiceContext, options: IntakeOptions) {
@@ -82,8 +85,17 @@ class Intake implements Service {
       logger,
     });
     this.#ticker = new Ticker({ context, admission: this.#admission, heads });
-    this.#goals = new GoalKeeper({ context, admission: this.#admission, heads });
-    this.router = intakeRouter({ context, admission: this.#admission, heads, secrets, gate: this.#gate });
+    const admission = this.#admission;
+    this.#goals = new GoalKeeper({ context, admission, heads });
+    this.#refusals = new Refusals({ admission, clock, logger, processId: `${process.pid}-${randomUUID()}` });
+    this.router = intakeRouter({
+      context,
+      admission,
+      heads,
+      secrets,
+      refusals: this.#refusals,
+      gate: this.#gate,
+    });
   }
 
   async start(): Promise<void> {
@@ -98,10 +110,8 @@ class Intake implements Service {
 
   async drain(): Promise<void> {
     this.#gate.close();
-    await within(
-      DRAIN_MS,
-      Promise.all([this.#ticker.stop(), this.#goals.stop(), this.#gate.empty(), this.#admission.idle()]),
-    );
+    await within(DRAIN_MS, Promise.all([this.#ticker.stop(), this.#goals.stop(), this.#gate.empty()]));
+    await within(DRAIN_MS, Promise.all([this.#refusals.tell(), this.#admission.idle()]));
     await within(DRAIN_MS, this.#startWork.idle());
   }
 

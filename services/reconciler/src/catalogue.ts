@@ -4,10 +4,11 @@ import { deadWorkers, orphanLatches, overdueItems, overdueSignals } from './jobs
 import { untoldFeedback } from './jobs/feedback.js';
 import { unresolvedHeads } from './jobs/heads.js';
 import { missingHints, strayHints } from './jobs/hints.js';
-import { forgetExpired, partitionsKept } from './jobs/housekeeping.js';
+import { forgetExpired, forgetUnseen, partitionsKept } from './jobs/housekeeping.js';
 import { brokenLatches } from './jobs/latches.js';
 import { unknownOperations } from './jobs/operations.js';
 import { reapExpired } from './jobs/reap.js';
+import { redeliverFailed } from './jobs/redeliver.js';
 import {
   leasesOfEnded,
   lostAttempts,
@@ -16,6 +17,7 @@ import {
   strandedRuns,
   unleasedRuns,
 } from './jobs/runs.js';
+import { sourceScan } from './jobs/scan.js';
 
 export const JOBS: readonly Job[] = [
   reapExpired,
@@ -35,6 +37,9 @@ export const JOBS: readonly Job[] = [
   unknownOperations,
   unresolvedHeads,
   untoldFeedback,
+  sourceScan,
+  redeliverFailed,
   partitionsKept,
   forgetExpired,
+  forgetUnseen,
 ];

@@ -1,6 +1,6 @@
 /** What only the database knows, read at each scrape: one statement, bounded by what lives now. */
 import type { ServiceContext } from '@headgate/service';
-import { type InstanceFigures, readInstanceFigures } from '@headgate/store';
+import { type InstanceFigures, readInstanceFigures, watermarks } from '@headgate/store';
 import { metrics } from '@headgate/telemetry';
 
 /** The gauges of one scrape share one read. */
@@ -21,6 +21,7 @@ export function observeInstance({ database, clock }: ServiceContext): () => void
     metrics.workerActive.observe(async () => (await figures()).workers),
     metrics.workerHeartbeatLag.observe(async () => (await figures()).heartbeatLagSeconds),
     metrics.operationOldestAmbiguousAge.observe(async () => (await figures()).oldestAmbiguousSeconds),
+    metrics.sourceSilent.observe(() => database.service.use((c) => watermarks.silent(c))),
     metrics.operations.observe(async () =>
       (await figures()).operations.map(({ kind, state, count }) => ({
         value: count,

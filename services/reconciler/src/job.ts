@@ -6,7 +6,7 @@ import type { ServiceContext, TickResult } from '@headgate/service';
 import type { GithubClient } from '@headgate/sources';
 import type { ReconcilerTiming } from './timing.js';
 
-export type Period = 'reap' | 'read' | 'repair' | 'housekeeping';
+export type Period = 'reap' | 'read' | 'repair' | 'look' | 'housekeeping';
 
 export interface Job {
   /** Names its loop, its log lines and `headgate.job.failure.count`. */
@@ -26,7 +26,7 @@ export interface JobParts {
   readonly context: ServiceContext;
   readonly admission: Admission;
   readonly dispatcher: Dispatcher;
-  /** The forge, for what has to be read or told there. */
+  /** The forge, for what has to be read or told there; its limits are shared by all jobs of one reconciler. */
   readonly github: GithubClient;
   readonly timing: ReconcilerTiming;
   readonly limit: number;

@@ -41,11 +41,8 @@ export function prepareJobs(
     policy: () => policy.current(),
     actor: ACTOR,
   });
-  const github = new GithubClient({
-    clock: context.clock,
-    env: process.env,
-    configPath: context.settings.configPath,
-  });
+  const { configPath } = context.settings;
+  const github = new GithubClient({ clock: context.clock, env: process.env, configPath });
   const shared = { context, admission, dispatcher, github, timing, actor: ACTOR };
   return jobs.map((job) => ({
     job,

@@ -80,6 +80,8 @@ function periodMs(period: Period, timing: ReconcilerTiming, { policy }: ServiceC
       return timing.readMs;
     case 'repair':
       return timing.repairMs;
+    case 'look':
+      return timing.lookMs;
     case 'housekeeping':
       return timing.housekeepingMs;
   }

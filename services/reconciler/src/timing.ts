@@ -8,6 +8,8 @@ export interface ReconcilerTiming {
   readonly readMs: number;
   /** Between two rounds of a repair. */
   readonly repairMs: number;
+  /** Between two looks at which source is due. */
+  readonly lookMs: number;
   /** Between two rounds of housekeeping (partitions). */
   readonly housekeepingMs: number;
   /** How late a thing must be that others should have done: promote, hint again, leave ADMITTED. */
@@ -22,6 +24,7 @@ export const RECONCILER_TIMING: ReconcilerTiming = {
   reapMs: null,
   readMs: 2_000,
   repairMs: 60_000,
+  lookMs: 2_000,
   housekeepingMs: 3_600_000,
   lateMs: 60_000,
   operationReadMs: 60_000,

@@ -1,5 +1,11 @@
 /** What an instance says about itself, in numbers. */
-import { type Client, HeadgateUnreachable, type Queue, type Worker } from '@headgate/sdk';
+import {
+  type Client,
+  HeadgateUnreachable,
+  type Queue,
+  type SourceStanding,
+  type Worker,
+} from '@headgate/sdk';
 
 export interface Checks {
   readonly postgres: 'ok' | 'down';
@@ -12,6 +18,8 @@ export interface Health {
   readonly checks: Checks;
   readonly queues: readonly Queue[];
   readonly workers: readonly Worker[];
+  /** Those with trouble first. */
+  readonly sources: readonly SourceStanding[];
   /** Unresolved ones, at most `PAGE`. */
   readonly deadLetters: number;
   /** The oldest of them. */
@@ -25,17 +33,19 @@ export async function readHealth(url: string, client: Client): Promise<Health> {
   const checks = await readChecks(url);
   // Without Postgres nothing else can be asked.
   if (checks.postgres === 'down') {
-    return { checks, queues: [], workers: [], deadLetters: 0, deadLetterSince: null };
+    return { checks, queues: [], workers: [], sources: [], deadLetters: 0, deadLetterSince: null };
   }
-  const [queues, workers, dead] = await Promise.all([
+  const [queues, workers, sources, dead] = await Promise.all([
     client.queues.page({ limit: PAGE }),
     client.workers.page({ limit: PAGE }),
+    client.sources.page({}),
     client.deadLetters.page({ limit: PAGE, resolved: false }),
   ]);
   return {
     checks,
     queues: queues.items,
     workers: workers.items,
+    sources: sources.items,
     deadLetters: dead.items.length,
     deadLetterSince: dead.items.at(-1)?.createdAt ?? null,
   };

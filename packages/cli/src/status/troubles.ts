@@ -1,5 +1,5 @@
 /** From numbers to sentences: what is wrong, since when, and the first thing to do. Pure. */
-import type { Queue, Worker } from '@headgate/sdk';
+import type { Queue, SourceStanding, Worker } from '@headgate/sdk';
 import { count } from '../terminal/words.js';
 import type { Health } from './health.js';
 
@@ -39,6 +39,7 @@ export function troublesIn(health: Health, now: Date): readonly Trouble[] {
     });
   }
   troubles.push(...queues.flatMap((queue) => queueTrouble(queue, now)), ...isolationTrouble(workers));
+  troubles.push(...health.sources.flatMap(sourceTrouble));
   if (deadLetters > 0) {
     troubles.push({
       code: 'DEAD_LETTERS',
@@ -74,6 +75,35 @@ function isolationTrouble(workers: readonly Worker[]): readonly Trouble[] {
       message: 'No live worker can isolate agents: only the example agent runs, all else waits',
       since: null,
       advice: typeof remedy === 'string' ? remedy : 'headgate doctor, on the worker’s machine',
+    },
+  ];
+}
+
+/** Failures in a row that are no hiccup. */
+const SEVERAL_FAILURES = 3;
+
+function sourceTrouble(source: SourceStanding): readonly Trouble[] {
+  const where = `${source.source}, ${source.repository}`;
+  if (source.silentSince !== null) {
+    return [
+      {
+        code: 'SOURCE_SILENT',
+        severity: 'warning',
+        message: `${where}: the scan found ${count(source.silentCount, 'event')} that the hook did not bring`,
+        since: source.silentSince,
+        advice: 'look at the recent deliveries of the hook at the forge; the work was admitted all the same',
+      },
+    ];
+  }
+  if (source.failures < SEVERAL_FAILURES) return [];
+  return [
+    {
+      code: 'SOURCE_UNAVAILABLE',
+      severity: 'warning',
+      message: `${where} cannot be looked at: ${source.detail ?? source.outcome}`,
+      since: source.lookedAt,
+      advice:
+        source.outcome === 'denied' ? 'correct app or token of the source' : 'it is tried again by itself',
     },
   ];
 }

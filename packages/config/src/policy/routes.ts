@@ -4,6 +4,8 @@ import {
   PROTECTED_PATHS,
   type QueuePolicy,
   type RoutePolicy,
+  SCANNED_GITHUB_EVENTS,
+  type SourceKind,
   type SourcePolicy,
   type TenantPolicy,
 } from '@headgate/domain';
@@ -180,6 +182,35 @@ function sourcesOf(
   });
 }
 
+const SENDERS: Readonly<Record<string, SourceKind>> = {
+  github: 'github',
+  git: 'git',
+  cloudevents: 'cloudevents',
+  webhook: 'standard-webhooks',
+};
+
+/** An event that nobody can send would never come, and nobody would complain. */
+function checkSender(trigger: string, sources: readonly SourcePolicy[], path: Path, notes: Notebook): void {
+  const [family = '', event = ''] = trigger.split('.');
+  const kind = SENDERS[family];
+  if (kind === undefined) return;
+  const senders = sources.filter((source) => source.kind === kind);
+  if (senders.length === 0) {
+    notes.problem(path, `no ${kind} source can send "${trigger}" to this route`, 'Add one under sources.');
+    return;
+  }
+  const isFound = kind !== 'github' || SCANNED_GITHUB_EVENTS.some((one) => one === event);
+  const isOnlyPolled = senders.every(
+    ({ webhookSecrets, scan }) => webhookSecrets.length === 0 && scan?.via === 'poll',
+  );
+  if (isFound || !isOnlyPolled) return;
+  notes.warning(
+    path,
+    `"${trigger}" is brought by a webhook only, and the source is polled`,
+    'Point a webhook at /webhooks/SOURCE, with webhookSecrets or the secret of the App.',
+  );
+}
+
 /** Events need a source of their family, and every repository pattern must reach something. */
 function checkScope(
   route: RouteEntry,
@@ -192,13 +223,8 @@ function checkScope(
   const isKnown = ![...world.broken].some((entry) => entry.startsWith('sources'));
   if (!isKnown) return;
   for (const [index, trigger] of route.on.entries()) {
-    if (typeof trigger !== 'string' || !trigger.startsWith('github.')) continue;
-    if (sources.some(({ kind }) => kind === 'github')) continue;
-    notes.problem(
-      [...path, 'on', index],
-      `no github source can send "${trigger}" to this route`,
-      'Add one under sources.',
-    );
+    if (typeof trigger !== 'string' || trigger === 'manual') continue;
+    checkSender(trigger, sources, [...path, 'on', index], notes);
   }
   const names = sources.flatMap(({ repositories }) => repositories.map(({ fullName }) => fullName));
   for (const [index, pattern] of (route.repositories ?? []).entries()) {

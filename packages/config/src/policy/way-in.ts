@@ -16,6 +16,7 @@ const NOTHING: WayIn = {
   authority: 'payload',
   replayWindowMs: null,
   toleranceMs: DEFAULT_TOLERANCE_MS,
+  from: [],
   scan: null,
   redeliveries: 0,
 };
@@ -33,7 +34,7 @@ export function resolveWayIn(source: SourceEntry, listensToGit: boolean, problem
         scan: looking('poll', source.poll ?? listensToGit, DEFAULT_POLL_MS),
       };
     case 'cloudevents':
-      return { ...NOTHING, replayWindowMs };
+      return { ...NOTHING, replayWindowMs, from: source.from ?? [] };
     case 'standard-webhooks':
       return {
         ...NOTHING,

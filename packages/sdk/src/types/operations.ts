@@ -43,6 +43,24 @@ export interface Queue {
   readonly hints: { readonly waiting: number; readonly active: number; readonly foreign: number } | null;
 }
 
+/** How a repository, or the log of a hook, was last looked at. */
+export interface SourceStanding {
+  readonly tenant: string;
+  readonly source: string;
+  /** As the configuration names it; `hook of …` for the log of a hook. */
+  readonly repository: string;
+  readonly outcome: 'never' | 'looked' | 'denied' | 'limited' | 'unavailable';
+  /** What was not seen, and why. */
+  readonly detail: string | null;
+  readonly failures: number;
+  /** The last look that saw all there was to see. */
+  readonly lookedAt: Instant | null;
+  readonly nextAt: Instant;
+  /** Since when the scan finds what the hook did not bring (SOURCE_SILENT). */
+  readonly silentSince: Instant | null;
+  readonly silentCount: number;
+}
+
 export interface DeadLetter {
   readonly id: string;
   readonly runId: string;

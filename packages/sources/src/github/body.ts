@@ -1,3 +1,4 @@
+import { isObject, mediaTypeOf, utf8 } from '../json/body.js';
 import { parseBoundedJson } from '../json/bounded.js';
 import { type Headers, headerOf } from './headers.js';
 
@@ -8,25 +9,15 @@ export type WebhookBody =
 
 /** A hook sends JSON, or a form with the JSON in its field `payload`, as it was set up. */
 export function readBody(rawBody: Uint8Array, headers: Headers): WebhookBody {
-  const media = mediaTypeOf(headerOf(headers, 'Content-Type') ?? '');
-  if (media === null) return { kind: 'unsupported-media' };
-  let text: string;
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
-  } catch {
-    return { kind: 'unreadable', detail: 'The body is not valid UTF-8.' };
-  }
-  if (media === 'json') return readPayload(text);
+  const { type, isUtf8 } = mediaTypeOf(headerOf(headers, 'Content-Type') ?? '');
+  const isJson = type === 'application/json';
+  if (!isUtf8 || (!isJson && type !== 'application/x-www-form-urlencoded'))
+    return { kind: 'unsupported-media' };
+  const text = utf8(rawBody);
+  if (text === null) return { kind: 'unreadable', detail: 'The body is not valid UTF-8.' };
+  if (isJson) return readPayload(text);
   const field = payloadField(text);
   return field.kind === 'field' ? readPayload(field.text) : field;
-}
-
-function mediaTypeOf(contentType: string): 'json' | 'form' | null {
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
-  const charset = parameters.map((it) => it.trim()).find((it) => it.startsWith('charset='));
-  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset)) return null;
-  if (type.trim() === 'application/json') return 'json';
-  return type.trim() === 'application/x-www-form-urlencoded' ? 'form' : null;
 }
 
 function readPayload(text: string): WebhookBody {
@@ -53,6 +44,3 @@ function payloadField(form: string): Field {
     return { kind: 'unreadable', detail: 'The field payload is not correctly percent-encoded UTF-8.' };
   }
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

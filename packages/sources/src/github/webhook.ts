@@ -1,6 +1,7 @@
 /** A GitHub delivery, turned into the envelope that everything is decided by. */
-import { createHash } from 'node:crypto';
 import type { RepositoryRef, Signal, TargetRef } from '@headgate/domain';
+import { envelopeOf as emptyEnvelope, idOfBytes, malformed } from '../kinds/envelope.js';
+import type { HookReading, HookRequest } from '../kinds/source-module.js';
 import { readBody } from './body.js';
 import { actorOf, type Payload, repositoryOf } from './fields.js';
 import { type DeliveryHeaders, deliveryHeaders, type Headers } from './headers.js';
@@ -18,72 +19,62 @@ export interface WebhookRequest {
   readonly traceparent: string | null;
 }
 
-export type WebhookReading =
-  | { readonly kind: 'signal'; readonly signal: Signal }
-  /** Signed, but unreadable: worth a receipt. `signal` is the envelope for it, without target and with null data. */
-  | {
-      readonly kind: 'malformed';
-      readonly eventId: string;
-      readonly type: string;
-      readonly detail: string;
-      readonly signal: Signal;
-    }
-  /** Neither JSON nor a form: 415, no receipt. */
-  | { readonly kind: 'unsupported-media' };
-
-/** Never throws: whatever the bytes, the answer is one of the three. */
-export function readWebhook(request: WebhookRequest): WebhookReading {
+/** Never throws, whatever the bytes. */
+export function readWebhook(request: WebhookRequest): HookReading {
   const body = readBody(request.rawBody, request.headers);
-  if (body.kind === 'unsupported-media') return body;
   const headers = deliveryHeaders(request.headers);
+  if (body.kind === 'unsupported-media') {
+    return malformed(envelopeOf(request, headers), 'The body is neither JSON nor a form in UTF-8.', true);
+  }
   const { event, guid } = headers;
   if (event === null || guid === null || headers.faults.length > 0) {
-    return malformed(request, headers, `Missing or odd header: ${headers.faults.join(', ')}.`);
+    return malformed(envelopeOf(request, headers), `Missing or odd header: ${headers.faults.join(', ')}.`);
   }
-  if (body.kind === 'unreadable') return malformed(request, headers, body.detail);
+  if (body.kind === 'unreadable') return malformed(envelopeOf(request, headers), body.detail);
   const envelope = envelopeOf(request, headers);
   return { kind: 'signal', signal: normalise(envelope, event, guid, body.payload) };
 }
 
-function malformed(request: WebhookRequest, headers: DeliveryHeaders, detail: string): WebhookReading {
-  const signal = envelopeOf(request, headers);
-  return { kind: 'malformed', eventId: signal.eventId, type: signal.type, detail, signal };
-}
-
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-
 /** All that is known before the body is read. */
-function envelopeOf(request: WebhookRequest, headers: DeliveryHeaders): Signal {
-  const { traceparent } = request;
-  return {
-    source: request.sourceId,
-    eventId: eventIdOf(request.rawBody, headers),
-    type: headers.event === null ? 'github' : `github.${headers.event}`,
-    trigger: 'event',
-    via: 'webhook',
-    hookId: headers.hookId,
-    subject: null,
-    emittedAt: null,
-    receivedAt: request.receivedAt,
-    actor: null,
-    repository: null,
-    target: null,
-    inputVersion: null,
-    sourceAt: null,
-    parentVersions: [],
-    data: null,
-    traceparent: traceparent !== null && TRACEPARENT.test(traceparent) ? traceparent : null,
-  };
-}
+const envelopeOf = (request: WebhookRequest, headers: DeliveryHeaders): Signal =>
+  emptyEnvelope(
+    { ...request, source: { id: request.sourceId } },
+    {
+      eventId: eventIdOf(request.rawBody, headers),
+      type: headers.event === null ? 'github' : `github.${headers.event}`,
+      hookId: headers.hookId,
+    },
+  );
 
 /**
  * The GUID names the event and is the same for every hook on it, so the hook's id stands before it. A delivery
  * without GUID is known by its bytes: sent again, it is the same one.
  */
 function eventIdOf(rawBody: Uint8Array, { hookId, guid }: DeliveryHeaders): string {
-  const name = guid ?? `sha256:${createHash('sha256').update(rawBody).digest('hex')}`;
+  const name = guid ?? idOfBytes(rawBody);
   return hookId === null ? name : `${hookId}/${name}`;
 }
+
+export interface KnownEvent extends Pick<HookRequest, 'receivedAt' | 'source'> {
+  readonly event: string;
+  readonly payload: Payload;
+  /** Of the fact, where no delivery brought it. */
+  readonly eventId: string;
+  readonly via: Signal['via'];
+}
+
+/** A fact that was found by looking, in the words of the webhook that would have brought it: same key, same version. */
+export function signalOfEvent({ event, payload, eventId, via, receivedAt, source }: KnownEvent): Signal {
+  const id = eventId.length <= MOST_EVENT_ID ? eventId : idOfBytes(Buffer.from(eventId, 'utf8'));
+  const envelope = emptyEnvelope(
+    { source, receivedAt, traceparent: null },
+    { eventId: id, type: `github.${event}`, via },
+  );
+  return normalise(envelope, event, id, payload);
+}
+
+/** An index holds it. */
+const MOST_EVENT_ID = 500;
 
 // An action is a word of GitHub's, but for repository_dispatch one of the sender's.
 const ACTION = /^[^\p{Cc}\p{Surrogate}]{1,100}$/u;

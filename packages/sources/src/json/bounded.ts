@@ -1,7 +1,10 @@
 /**
  * JSON from outside, made safe to keep: bounded depth (recursive readers further in must not run out of stack),
- * no text that Postgres refuses (U+0000, unpaired surrogates), no `__proto__` key that a later merge would obey.
+ * no text that Postgres refuses (U+0000, unpaired surrogates), no `__proto__` key that a later merge would obey, no key
+ * twice (two readers would see two different payloads), no number beyond a double.
  */
+import { hasDuplicateKey } from './duplicate-keys.js';
+
 const MAX_JSON_DEPTH = 100;
 
 export type BoundedJson =
@@ -9,8 +12,8 @@ export type BoundedJson =
   /** `detail` never quotes the text: it ends in a receipt. */
   | { readonly kind: 'unreadable'; readonly detail: string };
 
-/** The key itself, and escapes that may spell it, a NUL or a surrogate. All else needs no second look. */
-const SUSPICIOUS = /\\u(?:00|[dD][89a-fA-F])|__proto__/;
+/** The key itself, escapes that may spell it, a NUL or a surrogate, and huge numbers. All else needs no second look. */
+const SUSPICIOUS = /\\u(?:00|[dD][89a-fA-F])|__proto__|\d[eE]\+?\d{3}|\d{309}/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export function parseBoundedJson(text: string, maxDepth: number = MAX_JSON_DEPTH): BoundedJson {
@@ -23,6 +26,8 @@ export function parseBoundedJson(text: string, maxDepth: number = MAX_JSON_DEPTH
   } catch {
     return { kind: 'unreadable', detail: 'The body is not valid JSON.' };
   }
+  if (hasDuplicateKey(text))
+    return { kind: 'unreadable', detail: 'The JSON holds a key twice in one object.' };
   const fault = SUSPICIOUS.test(text) ? cleanse(value) : null;
   return fault === null ? { kind: 'json', value } : { kind: 'unreadable', detail: fault };
 }
@@ -50,6 +55,8 @@ function cleanse(root: unknown): string | null {
   const open: unknown[] = [root];
   while (open.length > 0) {
     const node = open.pop();
+    if (typeof node === 'number' && !Number.isFinite(node))
+      return 'The JSON holds a number that is too large.';
     if (typeof node === 'string') {
       const fault = faultOf(node);
       if (fault !== null) return fault;

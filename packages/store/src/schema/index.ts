@@ -5,4 +5,5 @@ export * from './instance.js';
 export * from './intake.js';
 export * from './queue.js';
 export * from './schedules.js';
+export * from './sources.js';
 export * from './work.js';

@@ -34,6 +34,18 @@ const first = statement(
      join headgate.delivery d on d.source_id = g.source_id and d.event_id = g.event_id
      left join headgate.receipt r on r.id = d.receipt_id`,
 );
+// A hook's log names events by GUID; the hooks of a source are those whose deliveries were received lately.
+const received = statement(
+  'delivery.received',
+  `with hooks as materialized (
+     select distinct r.hook_id from headgate.receipt r
+      where r.tenant_id = $1 and r.source = $2 and r.via = 'webhook' and r.hook_id is not null
+        and r.id >= headgate.uuid7_floor(now() - interval '4 days'))
+   select distinct asked.guid
+     from unnest($3::text[]) as asked(guid)
+     cross join (select hook_id || '/' as prefix from hooks union all select '') h
+     join headgate.delivery d on d.source_id = $2 and d.event_id = h.prefix || asked.guid`,
+);
 // Rows in use are passed over: a wait here, in the order of the heap, could deadlock with one in the order of keys.
 const forget = statement(
   'delivery.forget_expired',
@@ -44,6 +56,16 @@ const forget = statement(
 );
 
 export const deliveries = {
+  /** Which of these GUIDs were received all the same: answered too late, or not heard. */
+  received: async (
+    c: Connection,
+    tenantId: number,
+    sourceId: string,
+    guids: readonly string[],
+  ): Promise<ReadonlySet<string>> => {
+    const rows = await c.run<{ guid: string }>(received, [tenantId, sourceId, guids]);
+    return new Set(rows.map((row) => row.guid));
+  },
   /** Keys that were new: each `source\0event`. The batch must hold no key twice (SQL rule 3). */
   remember: async (c: Connection, rows: readonly DeliveryRow[]): Promise<ReadonlySet<string>> => {
     if (rows.length === 0) return new Set();

@@ -90,6 +90,14 @@ const liveOfKeys = statement(
      join headgate.run r on r.id = v.run_id
     order by r.id`,
 );
+const admitted = statement(
+  'task_version.admitted',
+  `select asked.at::int as at
+     from unnest($2::bytea[], $3::bytea[]) with ordinality as asked(key_hash, version_hash, at)
+     join headgate.task t on t.tenant_id = $1 and t.key_hash = asked.key_hash
+    where exists (select 1 from headgate.task_version v
+                   where v.task_id = t.id and v.version_hash = asked.version_hash)`,
+);
 const known = statement(
   'task_version.known',
   `select distinct on (v.task_id, v.version_hash)
@@ -237,6 +245,20 @@ export const taskVersions = {
     keyHashes: readonly Buffer[],
   ): Promise<{ keyHash: Buffer; runId: RunId; status: RunStatus }[]> =>
     c.run(liveOfKeys, [tenantId, keyHashes]),
+  /** Which of the asked pieces of work were ever admitted, by their positions. */
+  admitted: async (
+    c: Connection,
+    tenantId: number,
+    asked: readonly { readonly keyHash: Buffer; readonly inputVersion: string }[],
+  ): Promise<ReadonlySet<number>> => {
+    if (asked.length === 0) return new Set();
+    const rows = await c.run<{ at: number }>(admitted, [
+      tenantId,
+      asked.map((one) => one.keyHash),
+      asked.map((one) => hash16(one.inputVersion)),
+    ]);
+    return new Set(rows.map((row) => row.at - 1));
+  },
   /** The newest generation of each asked version. */
   known: (
     c: Connection,

@@ -190,7 +190,7 @@ export const METRICS = {
     description: 'HTTP requests served, by route template.',
     labels: {
       method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'other'],
-      route: { atMost: 54 },
+      route: { atMost: 55 },
       status_class: ['1xx', '2xx', '3xx', '4xx', '5xx'],
     },
     buckets: REQUEST_SECONDS,
@@ -297,6 +297,37 @@ export const METRICS = {
     unit: '{lease}',
     description: 'Heartbeat answers per lease.',
     labels: { answer: ['renewed', 'control', 'busy', 'expired', 'lost', 'error'] },
+  }),
+  sourceLooks: counter({
+    name: 'headgate.source.look.count',
+    unit: '{look}',
+    description: 'Looks at repositories of sources (poll and scan), by how they ended.',
+    labels: { result: ['looked', 'denied', 'limited', 'unavailable'] },
+    alert: {
+      when: 'sum(rate({metric}{result!="looked"}[15m])) * 900 > 10',
+      forMs: 15 * MINUTE_MS,
+      severity: 'ticket',
+      summary: 'Sources cannot be looked at.',
+      firstStep: 'headgate status names the source and what it answered.',
+    },
+  }),
+  sourceSilent: gauge({
+    name: 'headgate.source.silent',
+    unit: '{source}',
+    description: 'Repositories where the scan finds what the hook does not bring.',
+    alert: {
+      when: 'max({metric}) > 0',
+      forMs: 5 * MINUTE_MS,
+      severity: 'ticket',
+      summary: 'A hook is silent: its events are found late, by the scan.',
+      firstStep: 'headgate status names the source; look at the recent deliveries of its hook.',
+    },
+  }),
+  redeliveries: counter({
+    name: 'headgate.source.redelivery.count',
+    unit: '{delivery}',
+    description: 'Failed deliveries that the forge was asked to send again.',
+    labels: { result: ['asked', 'failed'] },
   }),
   repairs: counter({
     name: 'headgate.repair.count',

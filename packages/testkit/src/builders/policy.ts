@@ -81,6 +81,7 @@ export const aSource = (change: Partial<SourcePolicy> = {}): SourcePolicy => ({
   authority: 'payload',
   replayWindowMs: null,
   toleranceMs: 300_000,
+  from: [],
   scan: null,
   redeliveries: 0,
   repositories: [{ fullName: 'acme/api', url: '/srv/git/api.git', defaultBranch: 'main', ciTrusted: true }],

@@ -20,3 +20,6 @@ export const textField = (call: Call, name: string): string | null => {
   const value = call.body[name];
   return typeof value === 'string' ? value : null;
 };
+
+export const newestFirst = <T extends { readonly updatedAt: string }>(items: readonly T[]): readonly T[] =>
+  [...items].sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));

@@ -21,6 +21,16 @@ export interface DeliveryResult {
   readonly answer: unknown;
 }
 
+export interface LoggedDelivery {
+  /** Of this try; the GUID is the event's. */
+  readonly id: number;
+  readonly guid: string;
+  readonly delivered_at: string;
+  readonly redelivery: boolean;
+  readonly status_code: number;
+  readonly event: string;
+}
+
 /** GitHub waits this long for an answer. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -28,6 +38,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 export class Deliveries {
   readonly #sent = new Map<string, DeliveryOptions & { readonly guid: string }>();
   readonly #results: DeliveryResult[] = [];
+  readonly #log: LoggedDelivery[] = [];
 
   send(options: DeliveryOptions): Promise<DeliveryResult> {
     const delivery = { ...options, guid: options.guid ?? randomUUID() };
@@ -47,6 +58,11 @@ export class Deliveries {
     return [...this.#results];
   }
 
+  /** Every try as GitHub's own log has it, newest first. */
+  get log(): readonly LoggedDelivery[] {
+    return [...this.#log].reverse();
+  }
+
   async #post(delivery: DeliveryOptions & { readonly guid: string }): Promise<DeliveryResult> {
     const json = JSON.stringify(delivery.payload);
     const isForm = delivery.encoding === 'form';
@@ -62,6 +78,15 @@ export class Deliveries {
     };
     const result = { guid: delivery.guid, ...(await post(delivery.url, headers, body)) };
     this.#results.push(result);
+    const isAgain = this.#log.some((one) => one.guid === delivery.guid);
+    this.#log.push({
+      id: this.#log.length + 1,
+      guid: delivery.guid,
+      delivered_at: new Date().toISOString(),
+      redelivery: isAgain,
+      status_code: result.status ?? 0,
+      event: delivery.event,
+    });
     return result;
   }
 }

@@ -1,3 +1,4 @@
+import type { Deliveries } from './deliveries.js';
 import type { ForgeRepository, ForgeState } from './forge-state.js';
 
 export interface Call {
@@ -36,6 +37,7 @@ export interface AppCall {
   readonly body: Readonly<Record<string, unknown>>;
   readonly now: Date;
   readonly authorization: string | undefined;
+  readonly deliveries: Deliveries;
 }
 
 export interface AppEndpoint {

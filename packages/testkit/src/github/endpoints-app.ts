@@ -51,4 +51,20 @@ export const appEndpoints: readonly AppEndpoint[] = [
       return { status: 201, body: token };
     },
   },
+  {
+    method: 'get',
+    path: '/app/hook/deliveries',
+    handleApp: (call) => (isApp(call) ? { status: 200, body: call.deliveries.log } : unauthorised),
+  },
+  {
+    method: 'post',
+    path: '/app/hook/deliveries/:id/attempts',
+    handleApp: async (call) => {
+      if (!isApp(call)) return unauthorised;
+      const found = call.deliveries.log.find((one) => String(one.id) === call.params['id']);
+      if (found === undefined) return notFound;
+      await call.deliveries.redeliver(found.guid);
+      return { status: 202, body: {}, effect: { kind: 'delivery.asked', objectId: found.guid } };
+    },
+  },
 ];

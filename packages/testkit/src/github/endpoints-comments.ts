@@ -2,13 +2,14 @@ import { invalid, notFound, page, textField } from './answers.js';
 import type { Call, Endpoint } from './endpoint.js';
 import type { CommentRecord } from './forge-state.js';
 
-const commentJson = ({ repository, baseUrl }: Call, comment: CommentRecord) => ({
+export const commentJson = ({ repository, baseUrl }: Call, comment: CommentRecord) => ({
   id: comment.id,
   body: comment.body,
   user: { login: 'headgate[bot]', id: 1, type: 'Bot' },
   created_at: comment.createdAt,
   updated_at: comment.updatedAt,
   url: `${baseUrl}/repos/${repository.fullName}/issues/comments/${comment.id}`,
+  issue_url: `${baseUrl}/repos/${repository.fullName}/issues/${comment.issueNumber}`,
 });
 
 const effectOf = (call: Call, comment: CommentRecord, verb: 'created' | 'updated') => ({

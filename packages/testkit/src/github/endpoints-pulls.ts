@@ -1,4 +1,4 @@
-import { invalid, notFound, page, textField } from './answers.js';
+import { invalid, newestFirst, notFound, page, textField } from './answers.js';
 import type { Answer, Call, Endpoint } from './endpoint.js';
 import { repositoryJson } from './endpoints-repository.js';
 import type { ForkRecord, PullRequestRecord } from './forge-state.js';
@@ -21,12 +21,12 @@ async function pullJson(call: Call, pull: PullRequestRecord) {
     body: pull.body,
     draft: pull.isDraft,
     merged: pull.isMerged,
-    merged_at: pull.isMerged ? pull.updatedAt : null,
-    user: { login: pull.author ?? 'octocat', id: 2, type: 'User' },
     head: { ...head, sha: pull.recordedHead ?? head.sha },
     base: await side(pull.baseRef),
     created_at: pull.createdAt,
     updated_at: pull.updatedAt,
+    merged_at: pull.isMerged ? pull.updatedAt : null,
+    user: pull.user ?? { login: pull.author ?? 'octocat', id: 2, type: 'User' },
     url: `${baseUrl}/repos/${repository.fullName}/pulls/${pull.number}`,
     html_url: `${baseUrl}/${repository.fullName}/pull/${pull.number}`,
   };
@@ -77,6 +77,7 @@ async function createPull(call: Call): Promise<Answer> {
     state: 'open',
     isMerged: false,
     isDraft: call.body['draft'] === true,
+    user: { login: 'mona', id: 7, type: 'User' },
     createdAt: now,
     updatedAt: now,
   };
@@ -89,14 +90,14 @@ async function createPull(call: Call): Promise<Answer> {
 }
 
 async function listPulls(call: Call): Promise<Answer> {
-  const { head, base, state = 'open' } = call.query;
+  const { head, base, sort, state = 'open' } = call.query;
   const headRef = head === undefined ? undefined : ownBranch(call, head);
   const found = call.repository.pulls
     .filter((it) => state === 'all' || it.state === state)
     .filter((it) => headRef === undefined || it.headRef === headRef)
     .filter((it) => base === undefined || it.baseRef === base);
-  const answer = page(call, await Promise.all(found.map((it) => pullJson(call, it))));
-  return answer;
+  const sorted = sort === 'updated' ? newestFirst(found) : found;
+  return page(call, await Promise.all(sorted.map((it) => pullJson(call, it))));
 }
 
 async function updatePull(call: Call): Promise<Answer> {

@@ -1,4 +1,4 @@
-import { notFound } from './answers.js';
+import { notFound, page } from './answers.js';
 import type { Call, Endpoint } from './endpoint.js';
 
 /** A repository as GitHub shows it, in short. */
@@ -19,6 +19,19 @@ export function repositoryJson({ repository, baseUrl }: Pick<Call, 'repository' 
 
 export const repositoryEndpoints: readonly Endpoint[] = [
   { method: 'get', path: '', handle: (call) => ({ status: 200, body: repositoryJson(call) }) },
+  {
+    method: 'get',
+    path: '/branches',
+    handle: async (call) => {
+      const heads = Object.entries(await call.repository.git.refs()).filter(([ref]) =>
+        ref.startsWith('refs/heads/'),
+      );
+      return page(
+        call,
+        heads.map(([ref, sha]) => ({ name: ref.slice('refs/heads/'.length), commit: { sha } })),
+      );
+    },
+  },
   {
     method: 'get',
     path: '/branches/*name',

@@ -54,10 +54,7 @@ export class FakeGitHub {
   addRepository(options: { id: number; fullName: string; git: BareRepository }): ForgeRepository {
     const repository = {
       ...options,
-      pulls: [],
-      comments: [],
-      checkRuns: [],
-      issues: [],
+      ...{ pulls: [], comments: [], checkRuns: [], issues: [], workflowRuns: [], checkSuites: [] },
       permissions: new Map(),
     };
     this.state.repositories.push(repository);
@@ -125,6 +122,7 @@ export class FakeGitHub {
         body,
         now,
         authorization: request.headers.authorization,
+        deliveries: this.deliveries,
       });
     }
     if (!this.state.isVisible(request.headers.authorization)) {

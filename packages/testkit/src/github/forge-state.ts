@@ -7,7 +7,10 @@ export interface ForgeRepository {
   readonly pulls: PullRequestRecord[];
   readonly comments: CommentRecord[];
   readonly checkRuns: CheckRunRecord[];
-  readonly issues: IssueRecord[];
+  readonly issues: (IssueRecord & ListedRecord)[];
+  /** As GitHub would show them; each with a number or id, `updated_at` and `created_at`. */
+  readonly workflowRuns: ListedRecord[];
+  readonly checkSuites: ListedRecord[];
   /** By login; whoever is not named may write. */
   readonly permissions: Map<string, 'none' | 'read' | 'write' | 'admin'>;
 }
@@ -16,7 +19,7 @@ export interface IssueRecord {
   readonly number: number;
   title: string;
   body: string | null;
-  state: 'open' | 'closed';
+  state: string;
 }
 
 /** Where a pull request from elsewhere comes from. */
@@ -27,6 +30,8 @@ export interface ForkRecord {
   pushedAt: string;
 }
 
+export type ListedRecord = Readonly<Record<string, unknown>>;
+
 export interface PullRequestRecord {
   readonly number: number;
   readonly headRef: string;
@@ -36,6 +41,7 @@ export interface PullRequestRecord {
   state: 'open' | 'closed';
   isMerged: boolean;
   isDraft: boolean;
+  readonly user?: { readonly login: string; readonly id: number; readonly type: string };
   readonly createdAt: string;
   updatedAt: string;
   /** `octocat` by default. */

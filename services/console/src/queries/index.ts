@@ -7,6 +7,7 @@ export * from './read.js';
 export * from './receipts.js';
 export * from './runs.js';
 export * from './schedules.js';
+export * from './sources.js';
 export * from './tasks.js';
 export * from './waiting.js';
 export * from './workers.js';

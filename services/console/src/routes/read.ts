@@ -12,6 +12,7 @@ import {
   receiptPageOf,
   runDetail,
   runPageOf,
+  sourceStandings,
   taskDetail,
   taskPageOf,
   type WaitingReader,
@@ -32,6 +33,7 @@ import {
   runDetailSchema,
   runPage,
   runQuery,
+  sourcePage,
   taskDetailSchema,
   taskPage,
   taskQuery,
@@ -217,6 +219,19 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
         problems: [],
       },
       ({ caller }) => inScope(context, caller, (c) => queueAnswers(context, caller, c)),
+    ),
+    route(
+      {
+        ...look,
+        id: 'listSources',
+        path: '/v1/sources',
+        tag: 'Operations',
+        summary: 'How sources were last looked at, those with trouble first',
+        query: plainPageQuery,
+        answer: { status: 200, schema: sourcePage },
+        problems: [],
+      },
+      ({ caller }) => inScope(context, caller, (c) => sourceStandings(c)),
     ),
     route(
       {

@@ -1,4 +1,4 @@
-import type { DeadLetter, Queue, Worker } from '@headgate/sdk';
+import type { DeadLetter, Queue, SourceStanding, Worker } from '@headgate/sdk';
 import { instant, pageOf, pageQuery, reasonCode, shapeOf, z } from './shape.js';
 
 const workerState = z.enum(['STARTING', 'READY', 'DRAINING', 'STOPPED', 'DEAD']);
@@ -45,6 +45,24 @@ export const queueSchema = shapeOf<Queue>()(
     .openapi('Queue'),
 );
 export const queuePage = pageOf(queueSchema, 'QueuePage');
+
+const sourceSchema = shapeOf<SourceStanding>()(
+  z
+    .object({
+      tenant: z.string(),
+      source: z.string(),
+      repository: z.string(),
+      outcome: z.enum(['never', 'looked', 'denied', 'limited', 'unavailable']),
+      detail: z.string().nullable(),
+      failures: z.number().int(),
+      lookedAt: instant.nullable(),
+      nextAt: instant,
+      silentSince: instant.nullable(),
+      silentCount: z.number().int(),
+    })
+    .openapi('SourceStanding'),
+);
+export const sourcePage = pageOf(sourceSchema, 'SourcePage');
 
 export const deadLetterSchema = shapeOf<DeadLetter>()(
   z

@@ -3,8 +3,9 @@
  * seconds, and a burst of deliveries does not read a file for each.
  */
 import { dirname } from 'node:path';
-import { EXAMPLE_WEBHOOK_SECRET, resolveSecret } from '@headgate/config';
+import { EXAMPLE_WEBHOOK_SECRET, resolveSecret, type SecretContext } from '@headgate/config';
 import type { Clock, SourcePolicy } from '@headgate/domain';
+import { readCredentials } from '@headgate/sources';
 import { type Logger, registerSecret } from '@headgate/telemetry';
 
 const REMEMBERED_MS = 2_000;
@@ -37,7 +38,7 @@ export class WebhookSecrets {
   /** All that can be read now; none means that no delivery can be trusted. */
   of(source: SourcePolicy): Promise<readonly string[]> {
     const nowMs = this.#options.clock.monotonicMs();
-    const references = JSON.stringify(source.webhookSecrets);
+    const references = JSON.stringify([source.webhookSecrets, source.app]);
     const known = this.#remembered.get(source.id);
     if (known !== undefined && known.references === references && known.untilMs > nowMs) return known.values;
     const values = this.#read(source);
@@ -51,7 +52,7 @@ export class WebhookSecrets {
     const results = await Promise.all(
       source.webhookSecrets.map((reference) => resolveSecret(reference, context)),
     );
-    return results.flatMap((result) => {
+    const written = results.flatMap((result) => {
       if (result.ok) {
         // The example's is printed in every copy of its file: guarding it would only blank out those.
         if (result.value !== EXAMPLE_WEBHOOK_SECRET) registerSecret(result.value);
@@ -60,6 +61,17 @@ export class WebhookSecrets {
       this.#complain(source.id, `${result.message}. ${result.fix}`);
       return [];
     });
+    return source.app == null ? written : [...written, ...(await this.#secretOfApp(source, context))];
+  }
+
+  /** An App's file holds the secret of its hook, too. */
+  async #secretOfApp(source: SourcePolicy, context: SecretContext): Promise<readonly string[]> {
+    const reading = await readCredentials(source, context);
+    if (reading.kind === 'unreadable') this.#complain(source.id, reading.detail);
+    const credentials = reading.kind === 'credentials' ? reading.credentials : null;
+    return credentials?.kind === 'app' && credentials.webhookSecret !== null
+      ? [credentials.webhookSecret]
+      : [];
   }
 
   #complain(sourceId: string, problem: string): void {

@@ -1,5 +1,13 @@
 /** Partitions are made ahead and dropped when they are old; what was remembered for a time is forgotten. */
-import { deliveries, idempotencyKeys, isTransient, partitions, touches } from '@headgate/store';
+import {
+  deliveries,
+  idempotencyKeys,
+  isTransient,
+  partitions,
+  redeliveries,
+  sourceFacts,
+  touches,
+} from '@headgate/store';
 import type { Job, JobParts } from '../job.js';
 
 /** A chain of our runs that is older than this has come to its end. */
@@ -33,6 +41,26 @@ async function dropOld({ context }: JobParts): Promise<readonly string[]> {
     return [];
   }
 }
+
+/** A fact that whole looks have not shown for so long is forgotten: the branch, the pull request is gone. */
+const FORGET_FACTS_DAYS = 30;
+
+export const forgetUnseen: Job = {
+  name: 'forget-unseen',
+  repairs: 'What sources no longer show, and redeliveries that their forge has long forgotten.',
+  reasonCodes: [],
+  period: 'housekeeping',
+  limit: 1,
+  make:
+    ({ context }) =>
+    async () => {
+      await context.database.service.use(async (c) => {
+        await sourceFacts.forget(c, FORGET_FACTS_DAYS);
+        await redeliveries.forget(c);
+      });
+      return 'idle';
+    },
+};
 
 export const forgetExpired: Job = {
   name: 'forget-expired',

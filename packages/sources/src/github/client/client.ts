@@ -90,6 +90,45 @@ export class GithubClient {
   }
 
   /**
+   * A call that is no read, made once: the caller knows what it means to make it twice. `unavailable`: it may have
+   * taken effect.
+   */
+  call(
+    question: Pick<GithubQuestion<unknown>, 'source' | 'repository' | 'path'>,
+  ): Promise<GithubOutcome<unknown>> {
+    const timeoutMs = this.#options.timeoutMs ?? TIMEOUT_MS;
+    const late = (): GithubOutcome<unknown> => ({
+      kind: 'unavailable',
+      detail: `GitHub gave no answer within ${timeoutMs} ms.`,
+    });
+    return within(timeoutMs, null, late, (signal) => this.#call(question, signal));
+  }
+
+  async #call(
+    { source, repository, path }: Pick<GithubQuestion<unknown>, 'source' | 'repository' | 'path'>,
+    signal: AbortSignal,
+  ): Promise<GithubOutcome<unknown>> {
+    const session = await this.#sessionOf(source);
+    if (typeof session === 'string') return { kind: 'denied', detail: session };
+    const passport = await this.#passportOf(session, repository, false);
+    if ('kind' in passport) return passport;
+    const until = this.#rates.limitedUntil(passport.scope);
+    if (until !== null)
+      return { kind: 'limited', until, detail: `Nothing is asked until ${until.toISOString()}.` };
+    try {
+      const { data, headers } = await session.calling.request(`POST ${splitPath(path).path}`, {
+        headers: session.headers(passport),
+        request: { signal },
+      });
+      this.#rates.observe(passport.scope, headers);
+      return { kind: 'found', value: data, etag: null, next: null, isCopy: false };
+    } catch (fault) {
+      const answer = refusedAnswerOf(fault);
+      return answer === null ? noAnswer(fault) : failureOf(answer, passport.scope, this.#rates);
+    }
+  }
+
+  /**
    * One call that writes, tried once: whoever calls has to look before calling again. `unavailable` means that it may
    * have happened; every other failure means that it did not.
    */

@@ -21,7 +21,5 @@ export type GithubOutcome<T> =
   /** No answer, a broken one, or one of another shape: nothing is known. */
   | { readonly kind: 'unavailable'; readonly detail: string };
 
-export type GithubOutcomeKind = GithubOutcome<unknown>['kind'];
-
 /** Everything but an answer: passes through whatever asked for another type. */
 export type GithubFailure = Exclude<GithubOutcome<never>, { kind: 'found' } | { kind: 'unchanged' }>;

@@ -1,0 +1,114 @@
+/** Issues and the comments on them. */
+import { at, idAt, instantAt, textAt } from '../fields.js';
+import { contentVersion } from '../reading.js';
+import { OVERLAP_MS } from './pull-requests.js';
+import { type EventPayload, type Item, PER_PAGE, type Walk } from './walk.js';
+
+/** Since the last look, with a little before it; everything in the first. */
+const sinceQuery = ({ request: { since } }: Walk): Record<string, string> =>
+  since === null
+    ? {}
+    : { since: new Date(Math.floor((since.getTime() - OVERLAP_MS) / DAY_MS) * DAY_MS).toISOString() };
+/** Rounded to days, so that the question stays the same and its answer can be the same. */
+const DAY_MS = 86_400_000;
+
+const isYoung = ({ request: { since } }: Walk, item: Item): boolean => {
+  const createdAt = instantAt(item, 'created_at');
+  return since !== null && createdAt !== null && createdAt.getTime() >= since.getTime() - OVERLAP_MS;
+};
+
+export async function lookAtIssues(walk: Walk): Promise<void> {
+  const { memory, since } = walk.request;
+  const query = {
+    per_page: PER_PAGE,
+    sort: 'updated',
+    direction: 'desc',
+    state: since === null ? 'open' : 'all',
+  };
+  const found = await walk.list(walk.path('issues'), { ...query, ...sinceQuery(walk) }, { isSorted: true });
+  for (const issue of found) {
+    const number = idAt(issue, 'number');
+    // The list holds pull requests, too.
+    if (number === null || at(issue, 'pull_request') != null) continue;
+    const fact = `issue/${number}`;
+    const version = versionOf(issue);
+    const before = memory.get(fact)?.version ?? null;
+    if (before === version) walk.stands(fact);
+    else walk.note(fact, version, since === null ? [] : eventsOf(walk, issue, before, version));
+  }
+}
+
+const labelsOf = (issue: Item): readonly Item[] => {
+  const labels = issue['labels'];
+  return Array.isArray(labels) ? labels.filter((one) => textAt(one, 'name') !== null) : [];
+};
+
+const SEPARATOR = '\u001f';
+
+function versionOf(issue: Item): string {
+  const content = contentVersion('content', textAt(issue, 'title'), textAt(issue, 'body'));
+  const labels = labelsOf(issue)
+    .map((label) => textAt(label, 'name'))
+    .sort();
+  return [textAt(issue, 'state') ?? '', content, ...labels].join(SEPARATOR);
+}
+
+function eventsOf(walk: Walk, issue: Item, before: string | null, now: string): readonly EventPayload[] {
+  const event = (action: string, more: Item = {}): EventPayload => ({
+    event: 'issues',
+    payload: { ...more, action, issue, sender: issue['user'] ?? null },
+  });
+  const [state, content] = now.split(SEPARATOR);
+  if (before === null) {
+    return isYoung(walk, issue)
+      ? [event('opened'), ...labelsOf(issue).map((label) => event('labeled', { label }))]
+      : [];
+  }
+  const [wasState, wasContent, ...wasLabels] = before.split(SEPARATOR);
+  if (wasState !== state) return [event(state === 'open' ? 'reopened' : 'closed')];
+  const added = labelsOf(issue).filter((label) => !wasLabels.includes(textAt(label, 'name') ?? ''));
+  return [
+    ...(wasContent === content ? [] : [event('edited')]),
+    ...added.map((label) => event('labeled', { label })),
+  ];
+}
+
+export async function lookAtComments(walk: Walk): Promise<void> {
+  const { memory, since } = walk.request;
+  const query = { per_page: PER_PAGE, sort: 'updated', direction: 'desc' };
+  const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
+  const found = await walk.list(walk.path('issues', 'comments'), query, {
+    isSorted: true,
+    goesOn: (page) => untilMs !== null && (instantAt(page.at(-1), 'updated_at')?.getTime() ?? 0) >= untilMs,
+  });
+  for (const comment of found) {
+    const id = idAt(comment, 'id');
+    if (id === null) continue;
+    const fact = `comment/${id}`;
+    const version = contentVersion('comment', textAt(comment, 'body'));
+    const before = memory.get(fact)?.version ?? null;
+    if (before === version) walk.stands(fact);
+    else await noteComment(walk, comment, fact, version, before);
+  }
+}
+
+async function noteComment(
+  walk: Walk,
+  comment: Item,
+  fact: string,
+  version: string,
+  before: string | null,
+): Promise<void> {
+  const isNews = before !== null || isYoung(walk, comment);
+  if (walk.request.since === null || !isNews) {
+    walk.note(fact, version, []);
+    return;
+  }
+  const number = /\/issues\/(\d+)$/.exec(textAt(comment, 'issue_url') ?? '')?.[1];
+  const issue = number === undefined ? null : await walk.one(walk.path('issues', number));
+  // What it was said about is not known: seen again next time.
+  if (issue === null) return;
+  const action = before === null ? 'created' : 'edited';
+  const payload = { action, issue, comment, sender: comment['user'] ?? null };
+  walk.note(fact, version, [{ event: 'issue_comment', payload }]);
+}

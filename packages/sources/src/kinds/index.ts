@@ -1,0 +1,2 @@
+export { judgeSignal, moduleOf } from './modules.js';
+export type { Hook, HookProof, HookReading, HookRequest, SourceModule } from './source-module.js';

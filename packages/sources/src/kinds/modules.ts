@@ -1,0 +1,36 @@
+import type { Signal, SourceKind, SourcePolicy, Verdict } from '@headgate/domain';
+import { cloudEvents } from '../cloudevents/module.js';
+import { git } from '../git/module.js';
+import { github } from '../github/module.js';
+import { standardWebhooks } from '../standard-webhooks/module.js';
+import type { SourceModule } from './source-module.js';
+
+/** Every kind of source, once (law 8). */
+const SOURCE_MODULES: Readonly<Record<SourceKind, SourceModule>> = {
+  github,
+  git,
+  cloudevents: cloudEvents,
+  'standard-webhooks': standardWebhooks,
+};
+
+export const moduleOf = ({ kind }: Pick<SourcePolicy, 'kind'>): SourceModule => SOURCE_MODULES[kind];
+
+/** What can be said of a signal without looking at anything else; null: routing and state decide. */
+export function judgeSignal(source: SourcePolicy, signal: Signal): Verdict | null {
+  return moduleOf(source).judge(signal) ?? replayVerdict(source, signal);
+}
+
+/** An event that happened before the replay window is a thing of the past, however it reaches us (I2). */
+function replayVerdict({ replayWindowMs }: SourcePolicy, signal: Signal): Verdict | null {
+  const { emittedAt, receivedAt } = signal;
+  if (replayWindowMs == null || emittedAt === null) return null;
+  const ageMs = receivedAt.getTime() - emittedAt.getTime();
+  if (ageMs <= replayWindowMs) return null;
+  const seconds = (ms: number): string => `${Math.round(ms / 1000)} s`;
+  return {
+    outcome: 'reject',
+    reasonCode: 'STALE_EVENT',
+    detail: `It happened ${seconds(ageMs)} ago; replayWindow is ${seconds(replayWindowMs)}.`,
+    retryAfter: null,
+  };
+}

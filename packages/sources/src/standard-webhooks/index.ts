@@ -1,0 +1,1 @@
+export { signMessage } from './signature.js';

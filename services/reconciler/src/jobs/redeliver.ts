@@ -1,0 +1,123 @@
+/**
+ * Deliveries that failed at GitHub are asked for again, within its three days, each so often at most.
+ *
+ * A help only: what is found by looking is admitted without them. Who may write: any number of reconcilers. A hook's
+ * log is claimed like a repository (a watermark of its own), so one reads it at a time. The row of a redelivery is
+ * written before GitHub is asked and says no when its tries are used up or the last is young.
+ *  - Crash before the row: nothing happened. Crash between row and call, or a call without an answer: a try is used up;
+ *    the next is made when the pause is over and the log still shows no success.
+ *  - Asked twice after all: the delivery has the same GUID, and its second arrival is DUPLICATE_DELIVERY.
+ *  - A delivery that GitHub calls failed and that was received all the same (answered too late) is left alone.
+ */
+import { randomUUID } from 'node:crypto';
+import type { SourcePolicy } from '@headgate/domain';
+import {
+  deliveriesPath,
+  type FailedDelivery,
+  type HookPlace,
+  readFailedDeliveries,
+  readHooks,
+  repositoryOfHook,
+} from '@headgate/sources';
+import { deliveries, redeliveries, type WatermarkRow, watermarks } from '@headgate/store';
+import { failPoint, metrics } from '@headgate/telemetry';
+import type { Job, JobParts } from '../job.js';
+import { listensToEvent } from '../scan/targets.js';
+
+const EVERY_MS = 300_000;
+const CLAIM_MS = 300_000;
+/** Of one log in one turn: GitHub is asked one by one. */
+const MOST_ASKED = 50;
+
+export const redeliverFailed: Job = {
+  name: 'redeliver-failed',
+  repairs: 'GitHub could not deliver an event and does not try again by itself.',
+  reasonCodes: [],
+  period: 'repair',
+  limit: MOST_ASKED,
+  make: (parts) => async () => {
+    const { policy } = parts.context.policy.current();
+    for (const source of policy.sources.filter((one) => one.kind === 'github' && one.redeliveries > 0)) {
+      try {
+        await redeliverOf(parts, source);
+      } catch (fault) {
+        parts.report.refused(fault, { source: source.id });
+      }
+    }
+    return 'idle';
+  },
+};
+
+async function redeliverOf(parts: JobParts, source: SourcePolicy): Promise<void> {
+  const tenantId = parts.context.policy.current().tenantIds.get(source.tenant);
+  if (tenantId === undefined) return;
+  for (const place of await placesOf(parts, source)) {
+    const key = { tenantId, source: source.id, repository: `hook of ${hookOf(place)}` };
+    const pool = parts.context.database.service;
+    await pool.use((c) => watermarks.ensure(c, [key]));
+    const token = randomUUID();
+    const row = await pool.use((c) => watermarks.claim(c, key, token, CLAIM_MS));
+    if (row === null) continue;
+    const detail = await redeliverAt(parts, source, place, row);
+    const outcome = detail === null ? 'looked' : 'denied';
+    await pool.use((c) => watermarks.giveBack(c, key, token, { outcome, detail, nextAfterMs: EVERY_MS }));
+  }
+}
+
+const hookOf = (place: HookPlace): string =>
+  place.kind === 'app' ? 'the App' : `${place.fullName} ${place.hookId}`;
+
+async function placesOf({ github }: JobParts, source: SourcePolicy): Promise<readonly HookPlace[]> {
+  if (source.app != null) return [{ kind: 'app' }];
+  const found = await Promise.all(source.repositories.map((one) => readHooks(github, source, one.fullName)));
+  return found.flatMap((places) => ('kind' in places ? [] : places));
+}
+
+/** Null, or why the log could not be read. */
+async function redeliverAt(
+  parts: JobParts,
+  source: SourcePolicy,
+  place: HookPlace,
+  row: WatermarkRow,
+): Promise<string | null> {
+  const log = await readFailedDeliveries(parts.github, source, place, row.now);
+  if (log.kind === 'failed') return log.failure.detail;
+  const { policy } = parts.context.policy.current();
+  const wanted = log.failed.filter(({ event }) => listensToEvent(policy, source, `github.${event}`));
+  if (wanted.length === 0) return null;
+  const guids = wanted.map(({ guid }) => guid);
+  const received = await parts.context.database.service.use((c) =>
+    deliveries.received(c, row.tenantId, source.id, guids),
+  );
+  for (const one of wanted.filter(({ guid }) => !received.has(guid)).slice(0, parts.limit)) {
+    if (!(await askAgain(parts, source, place, row, one))) break;
+  }
+  return null;
+}
+
+/** False: GitHub takes no more now. */
+async function askAgain(
+  { context, github }: JobParts,
+  source: SourcePolicy,
+  place: HookPlace,
+  { tenantId }: WatermarkRow,
+  { guid, id, event }: FailedDelivery,
+): Promise<boolean> {
+  const pool = context.database.service;
+  const key = { tenantId, source: source.id, hook: hookOf(place) };
+  const bounds = { maxTries: source.redeliveries, pauseMs: EVERY_MS };
+  const attempt = await pool.use((c) => redeliveries.begin(c, key, guid, bounds));
+  if (attempt === null) return true;
+  await failPoint('redelivery.begun');
+  const path = `${deliveriesPath(place)}/${id}/attempts`;
+  const answer = await github.call({ source, repository: repositoryOfHook(place), path });
+  const isAsked = answer.kind === 'found';
+  metrics.redeliveries.add(1, { result: isAsked ? 'asked' : 'failed' });
+  const detail = 'detail' in answer ? answer.detail : null;
+  await pool.use((c) => redeliveries.settle(c, key, guid, detail));
+  context.logger.info(
+    { source: source.id, guid, event, attempt, isAsked, detail },
+    'a failed delivery was asked for again',
+  );
+  return answer.kind !== 'limited' && answer.kind !== 'denied';
+}
