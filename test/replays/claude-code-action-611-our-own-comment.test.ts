@@ -28,7 +28,10 @@ interface CommentOptions {
   readonly body?: string;
 }
 
-const comment = ({ id, login, type, body = 'Working on it.\n\n/agent fix' }: CommentOptions, guid: string) => {
+const comment = (
+  { id, login, type, body = 'Working on it.\n\n/agent fix' }: CommentOptions,
+  guid: string,
+) => {
   const read = readWebhook({
     sourceId: 'forge',
     rawBody: Buffer.from(
@@ -75,7 +78,9 @@ describe('replay: claude-code-action #611', () => {
     const world = await aWorld(await policyFrom(ROUTES));
     const { admission } = anAdmission(world);
     const body = `/agent fix\n<!-- agent-run-id: run_${'0'.repeat(26)} -->`;
-    const answer = await admission.submit(comment({ id: 901, login: 'ci-bot', type: 'User', body }, randomUUID()));
+    const answer = await admission.submit(
+      comment({ id: 901, login: 'ci-bot', type: 'User', body }, randomUUID()),
+    );
     expect(answer.reasonCode).toBe('SELF_TRIGGERED');
   });
 

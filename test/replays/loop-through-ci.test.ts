@@ -126,10 +126,12 @@ describe('replay: a loop through CI', () => {
       },
     });
     const { admission } = anAdmission(world, () => limited);
-    const onTopic = await Promise.all(
-      [1, 2, 3].map((n) => admission.submit(failed(commit(n), 'topic', n))),
-    );
-    expect(onTopic.map((answer) => answer.reasonCode).sort()).toEqual(['ADMITTED', 'ADMITTED', 'RATE_EXCEEDED']);
+    const onTopic = await Promise.all([1, 2, 3].map((n) => admission.submit(failed(commit(n), 'topic', n))));
+    expect(onTopic.map((answer) => answer.reasonCode).sort()).toEqual([
+      'ADMITTED',
+      'ADMITTED',
+      'RATE_EXCEEDED',
+    ]);
 
     const asked = (n: number) =>
       admission.submit(

@@ -23,7 +23,8 @@ export async function publishNext(world: World, worker: WorkerId, commitSha: str
   const fence = { runId, fencingToken, leaseId };
   const pool = world.database.service;
   const standing = await pool.use((c) => publications.branchOf(c, taskId, publication));
-  const branch = standing?.ref.replace('refs/heads/', '') ?? `agent/${formatId('task', taskId)}/${formatId('run', runId)}`;
+  const branch =
+    standing?.ref.replace('refs/heads/', '') ?? `agent/${formatId('task', taskId)}/${formatId('run', runId)}`;
   await seals.put(
     pool,
     fence,
@@ -48,7 +49,12 @@ export async function publishNext(world: World, worker: WorkerId, commitSha: str
   };
   await ledger.intend({ key, kind: 'push', fence, intent });
   await ledger.attempt({ key, fence });
-  await ledger.confirm({ key, evidence: { sha: commitSha }, externalId: `${branch}@${commitSha}`, url: null });
+  await ledger.confirm({
+    key,
+    evidence: { sha: commitSha },
+    externalId: `${branch}@${commitSha}`,
+    url: null,
+  });
   await finishRun(world, run);
   return { runId, taskId, branch, commitSha };
 }

@@ -83,9 +83,9 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'a goal',
     text: withTriggers('[ { goal: { observe: x } }, goal ]'),
     says: [
+      '8:13 routes.tidy.on[0].goal.stop: is missing. Write a map of keys.',
       '8:13 routes.tidy.on[0].goal.until: is missing. Write a text.',
       '8:21 routes.tidy.on[0].goal.observe: is the text "x". Write a map of keys.',
-      '8:13 routes.tidy.on[0].goal.stop: is missing. Write a map of keys.',
       '8:37 routes.tidy.on[1]: "goal" is not supported in this version. Write { goal: { observe: …, until: …, stop: … } }.',
     ],
   },

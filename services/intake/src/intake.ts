@@ -98,12 +98,10 @@ class Intake implements Service {
 
   async drain(): Promise<void> {
     this.#gate.close();
-    await within(DRAIN_MS, Promise.all([
-        this.#ticker.stop(),
-        this.#goals.stop(),
-        this.#gate.empty(),
-        this.#admission.idle(),
-      ]));
+    await within(
+      DRAIN_MS,
+      Promise.all([this.#ticker.stop(), this.#goals.stop(), this.#gate.empty(), this.#admission.idle()]),
+    );
     await within(DRAIN_MS, this.#startWork.idle());
   }
 

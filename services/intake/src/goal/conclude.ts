@@ -14,6 +14,7 @@ import {
   formatId,
   type GoalDecision,
   isTerminal,
+  type ReasonCode,
   type ReceiptId,
   type SignalAnswer,
   type TargetRef,
@@ -24,8 +25,8 @@ import {
   goals,
   observations,
   type RunEnd,
-  taskVersions,
   tasks,
+  taskVersions,
 } from '@headgate/store';
 import { wholeRepository } from '../repositories/reached.js';
 import { endGoal } from './end-goal.js';
@@ -57,7 +58,11 @@ export async function conclude(seen: GoalRow, options: KeepOptions): Promise<Ste
 async function pauseCancelled(c: Connection, row: GoalRow, end: RunEnd): Promise<Stepped> {
   const what = row.phase === 'working' ? 'Its agent' : 'Its observation';
   await goals.rest(c, row.id, { nextAt: null, costUsd: end.costUsd, ranAgent: row.phase === 'working' });
-  await pause(c, row, `${what} was cancelled${row.runId === null ? '' : ` (${formatId('run', row.runId)})`}.`);
+  await pause(
+    c,
+    row,
+    `${what} was cancelled${row.runId === null ? '' : ` (${formatId('run', row.runId)})`}.`,
+  );
   return { kind: 'paused' };
 }
 
@@ -190,9 +195,14 @@ async function letWork(
     return { undertaken, stepped: { kind: 'working', runId: answer.runId } };
   }
   await goals.rest(c, row.id, { nextAt: nextLookAt(row), costUsd: 0, ranAgent: false });
-  if (answer?.reasonCode === 'TASK_CANCELLED') await pause(c, row, 'Its task was cancelled. Reset the goal.');
+  if (answer !== undefined && NEEDS_A_PERSON.includes(answer.reasonCode)) {
+    await pause(c, row, `${answer.message} Reset the goal.`);
+  }
   return { undertaken, stepped: { kind: 'refused', reasonCode: answer?.reasonCode ?? null } };
 }
+
+/** A cancelled task, and what the loop guard stops: only a person's reset lets it work again. */
+const NEEDS_A_PERSON: readonly ReasonCode[] = ['TASK_CANCELLED', 'HOP_LIMIT', 'WORK_KEY_EXHAUSTED'];
 
 /**
  * A commit that the agent has tried before may be tried again, within the goal's bounds; a person's reset is one of its

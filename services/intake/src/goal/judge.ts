@@ -4,8 +4,8 @@ import {
   hash16,
   type ObservationFacts,
   type Observed,
-  readReport,
   type RepositoryRef,
+  readReport,
 } from '@headgate/domain';
 import type { RunEnd } from '@headgate/store';
 
@@ -31,7 +31,10 @@ export function judge(end: RunEnd, until: string, repository: RepositoryRef): Ju
     ? condition.evaluate(goalContext(facts, repository))
     : { error: condition.problem.message };
   if ('error' in holds) return { ...unknown(`The condition cannot be evaluated: ${holds.error}.`), facts };
-  return { facts, observed: holds.value ? { kind: 'holds' } : { kind: 'open', fingerprint: fingerprintOf(facts) } };
+  return {
+    facts,
+    observed: holds.value ? { kind: 'holds' } : { kind: 'open', fingerprint: fingerprintOf(facts) },
+  };
 }
 
 function conditionOf(until: string): CompiledCondition {

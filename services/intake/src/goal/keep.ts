@@ -1,6 +1,13 @@
 /** What the steps of a goal share. */
 import type { Admission, Undertaken } from '@headgate/admission';
-import { type Ids, parseCadence, type ReasonCode, type RunId, type RunStatus, type SignalAnswer } from '@headgate/domain';
+import {
+  type Ids,
+  parseCadence,
+  type ReasonCode,
+  type RunId,
+  type RunStatus,
+  type SignalAnswer,
+} from '@headgate/domain';
 import type { ActivePolicy, GoalRow, Pool } from '@headgate/store';
 import type { Heads } from '../repositories/heads.js';
 

@@ -11,11 +11,12 @@
  * was seen, so any number of keepers do each step once. It runs no command and holds no lease: a run does, on a worker.
  * A goal that fails is put off by a minute and told; it never stops the others.
  */
+
+import type { Admission } from '@headgate/admission';
 import { formatId } from '@headgate/domain';
 import { Loop, type ServiceContext, type TickResult } from '@headgate/service';
 import { type GoalRow, goals, isConnectionFault } from '@headgate/store';
 import { metrics, span, testSignal } from '@headgate/telemetry';
-import type { Admission } from '@headgate/admission';
 import type { Heads } from '../repositories/heads.js';
 import { conclude } from './conclude.js';
 import { NotTakenError, type Stepped } from './keep.js';
@@ -112,7 +113,10 @@ export class GoalKeeper {
       if (isConnectionFault(fault)) throw fault;
       const isExpected = fault instanceof NotTakenError;
       if (!isExpected) metrics.jobFailures.add(1, { job: 'goal' });
-      context.logger[isExpected ? 'info' : 'error']({ err: fault, ...about }, 'a goal is put off by a minute');
+      context.logger[isExpected ? 'info' : 'error'](
+        { err: fault, ...about },
+        'a goal is put off by a minute',
+      );
       await pool.use((c) => goals.postpone(c, row.id, PUT_OFF_MS));
       return false;
     }

@@ -1,8 +1,26 @@
 /** Where a goal's work stands: its repository in the policy, and the branch that its agent has published, if any. */
-import { formatId, hashWorkKey, type RepositoryRef, type RoutePolicy, type TargetRef } from '@headgate/domain';
-import { type ActivePolicy, type Connection, type GoalRow, type GoalTask, goals, publications } from '@headgate/store';
+import {
+  formatId,
+  hashWorkKey,
+  type RepositoryRef,
+  type RoutePolicy,
+  type TargetRef,
+} from '@headgate/domain';
+import {
+  type ActivePolicy,
+  type Connection,
+  type GoalRow,
+  type GoalTask,
+  goals,
+  publications,
+} from '@headgate/store';
 import type { Heads } from '../repositories/heads.js';
-import { type ReachedRepository, reachedBy, repositoryRef, wholeRepository } from '../repositories/reached.js';
+import {
+  type ReachedRepository,
+  reachedBy,
+  repositoryRef,
+  wholeRepository,
+} from '../repositories/reached.js';
 
 export interface GoalPlace {
   readonly route: RoutePolicy;

@@ -7,7 +7,7 @@
  */
 import { reviveDeferred } from '@headgate/admission';
 import type { Verdict } from '@headgate/domain';
-import { hasCredentials, type HeadResolution, resolveHead } from '@headgate/sources';
+import { type HeadResolution, hasCredentials, resolveHead } from '@headgate/sources';
 import { type DeferredRow, deferredSignals } from '@headgate/store';
 import { failPoint } from '@headgate/telemetry';
 import type { Job, JobParts } from '../job.js';
@@ -22,7 +22,8 @@ type Waiting = DeferredRow & { readonly tries: number };
 
 export const unresolvedHeads: Job = {
   name: 'unresolved-heads',
-  repairs: 'A payload does not say at which commit its target stands, or to which pull request a commit belongs.',
+  repairs:
+    'A payload does not say at which commit its target stands, or to which pull request a commit belongs.',
   reasonCodes: [],
   period: 'read',
   limit: 20,

@@ -74,11 +74,7 @@ async function judgeAtSource(parts: JudgeParts, run: DispatchedRun, look: Look):
 type Look = Extract<FirstLook, { kind: 'read' }>;
 
 const waitReason = (head: HeadReading): ReasonCode | null =>
-  head.kind === 'unavailable'
-    ? 'SOURCE_UNAVAILABLE'
-    : head.kind === 'disagrees'
-      ? 'SOURCE_DISAGREES'
-      : null;
+  head.kind === 'unavailable' ? 'SOURCE_UNAVAILABLE' : head.kind === 'disagrees' ? 'SOURCE_DISAGREES' : null;
 
 async function waitOf(
   { pool, timing }: JudgeParts,

@@ -15,7 +15,7 @@ import {
   type ObservationReport,
   type ObserveSpec,
 } from '@headgate/domain';
-import { agentEnvironment, reasonOfOutcome, type RuntimeResult } from '@headgate/runtimes';
+import { agentEnvironment, type RuntimeResult, reasonOfOutcome } from '@headgate/runtimes';
 import { guardedRequest } from '@headgate/sources';
 import { failPoint, redactText, testSignal } from '@headgate/telemetry';
 import { isExampleOnly, startsWork, stoppedUnseen, underLease } from './agent.js';
@@ -112,7 +112,8 @@ async function byRequest(
     const answer = await guardedRequest({ url, headers: sent.headers, allow, signal: bound.signal });
     const stop = await stopOf(job);
     if (stop !== null) return ended(stop);
-    if (answer.kind !== 'answered') return unknown(bound.isOver ? 'It did not answer in time.' : answer.detail);
+    if (answer.kind !== 'answered')
+      return unknown(bound.isOver ? 'It did not answer in time.' : answer.detail);
     return seen({
       ...NOTHING,
       kind: 'http',
