@@ -53,6 +53,7 @@ export async function finishRun(
   world: World,
   run: ClaimedRun,
   result: AttemptOutcome = { kind: 'succeeded', reasonCode: 'SUCCEEDED' },
+  { evidence = null, costUsd = 0 }: { readonly evidence?: unknown; readonly costUsd?: number } = {},
 ): Promise<FinishAnswer | undefined> {
   const { runId, fencingToken, leaseId, attemptId } = run;
   const answers = await finish(
@@ -62,8 +63,8 @@ export async function finishRun(
         fence: { runId, fencingToken, leaseId },
         attemptId,
         result,
-        costUsd: 0,
-        evidence: null,
+        costUsd,
+        evidence,
         actor: 'test',
       },
     ],

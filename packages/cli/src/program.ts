@@ -6,9 +6,11 @@ import type { CommandContext } from './commands/command.js';
 import { addConfig } from './commands/config.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
+import { addGoals } from './commands/goals.js';
 import { addMigrate } from './commands/migrate.js';
 import { addReceipts } from './commands/receipts.js';
 import { addRuns } from './commands/runs.js';
+import { addSchedules } from './commands/schedules.js';
 import { addSend } from './commands/send.js';
 import { addServices } from './commands/service.js';
 import { addStatus } from './commands/status.js';
@@ -28,6 +30,8 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addTry,
   addRuns,
   addReceipts,
+  addSchedules,
+  addGoals,
   addWhy,
   addStatus,
   addDoctor,

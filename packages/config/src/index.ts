@@ -1,3 +1,4 @@
+export * from './addresses/index.js';
 export * from './cel/index.js';
 export * from './environment/index.js';
 export * from './load-config.js';

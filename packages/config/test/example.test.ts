@@ -71,6 +71,14 @@ describe('the example headgate.yaml', () => {
         queue: 'default',
       },
       {
+        id: 'no-fixme',
+        on: [
+          { kind: 'goal', ordinal: 0, until: { source: 'observation.exitCode == 0' }, stop: { maxRuns: 3 } },
+        ],
+        mode: 'act',
+        repositories: ['headgate/example'],
+      },
+      {
         id: 'demo-break',
         on: [{ kind: 'event', type: 'github.workflow_run.completed' }],
         when: { source: 'event.workflow_run.name == "demo-break"' },

@@ -1,4 +1,3 @@
-export * from './address-range.js';
 export * from './admission/index.js';
 export * from './capability.js';
 export * from './clock.js';

@@ -102,6 +102,27 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
       [tenant.id],
     );
     await c.query(
+      `insert into headgate.schedule_count (schedule_id, tenant_id, origin, bucket, total)
+       select id, tenant_id, 'timer', 'fired', 1 from headgate.schedule where tenant_id = $1`,
+      [tenant.id],
+    );
+    await c.query(
+      `insert into headgate.schedule_request (id, schedule_id, tenant_id, kind, from_at, until_at, requested_by)
+       select gen_random_uuid(), id, tenant_id, 'trigger', now(), now(), 'x' from headgate.schedule where tenant_id = $1`,
+      [tenant.id],
+    );
+    const goalId = systemIds.next('goal');
+    await c.query(
+      `insert into headgate.goal (id, tenant_id, route, ordinal, target, repository, spec, policy_version)
+       values ($1, $2, 'tidy', 0, '42', 'acme/api', '{}', $3)`,
+      [goalId, tenant.id, tenant.policyVersion],
+    );
+    await c.query(
+      `insert into headgate.observation (id, goal_id, tenant_id, epoch, number, run_id, outcome)
+       values (gen_random_uuid(), $1, $2, 1, 1, $3, 'open')`,
+      [goalId, tenant.id, run.runId],
+    );
+    await c.query(
       `insert into headgate.deferred_signal (id, tenant_id, receipt_id, reason_code, due_at, candidate)
        values (gen_random_uuid(), $1, $2, 'DEBOUNCED', now(), '{}')`,
       [tenant.id, run.receiptId],

@@ -21,7 +21,7 @@ import {
 import { openApiDocument } from './openapi/document.js';
 import { type ApiDocument, mountPages } from './pages/index.js';
 import { waitingReader } from './queries/index.js';
-import { actRoutes, readRoutes, scheduleRoutes } from './routes/index.js';
+import { actRoutes, goalRoutes, readRoutes, scheduleRoutes } from './routes/index.js';
 import { mountSessions } from './session-routes.js';
 
 export interface ConsoleOptions {
@@ -67,6 +67,7 @@ export const consoleRoutes = (context: ServiceContext, admission: Admission) => 
       ...readRoutes(context, waiting),
       ...actRoutes({ context, admission }, waiting),
       ...scheduleRoutes(context),
+      ...goalRoutes(context),
     ],
   };
 };

@@ -12,6 +12,7 @@ const READS = [
   '/v1/runs',
   '/v1/workers',
   '/v1/schedules',
+  '/v1/goals',
   '/v1/queues',
   '/v1/dead-letters',
   '/v1/explain?ref=anything',
@@ -109,6 +110,36 @@ describe('tenants', () => {
     }
     const seen = await (await test.ask('/v1/runs', { token: test.tokens.other })).text();
     expect(seen).toContain(formatId('run', foreign.runId));
+  });
+
+  it('lets no tenant act on another’s schedule or goal', async () => {
+    const { test, scheduleId, goalId } = await isolatedConsole();
+    const state = () =>
+      test.store.service.use((c) =>
+        c.query(
+          `select (select array[state, note] from headgate.schedule) as schedule,
+                  (select array[state, note, epoch::text] from headgate.goal) as goal,
+                  (select count(*)::int from headgate.schedule_request) as requests`,
+        ),
+      );
+    const before = await state();
+    const schedule = formatId('sch', scheduleId);
+    const goal = formatId('goal', goalId);
+    const span = { from: '2026-01-01T00:00:00Z', until: '2026-01-01T03:00:00Z' };
+    for (const [path, body] of [
+      [`schedules/${schedule}/pause`, { note: 'x' }],
+      [`schedules/${schedule}/resume`, {}],
+      [`schedules/${schedule}/trigger`, {}],
+      [`schedules/${schedule}/backfill`, span],
+      [`goals/${goal}/pause`, { note: 'x' }],
+      [`goals/${goal}/resume`, {}],
+      [`goals/${goal}/reset`, {}],
+    ] as const) {
+      const asked = (token: string) => test.ask(`/v1/${path}`, { method: 'POST', token, body });
+      expect((await asked(test.tokens.tenant)).status, path).toBe(404);
+      expect((await asked(test.tokens.viewer)).status, path).toBe(403);
+    }
+    expect(await state()).toEqual(before);
   });
 
   it('lets no tenant act on another’s run or task', async () => {

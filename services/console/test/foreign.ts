@@ -1,8 +1,8 @@
 /** A console in which the other tenant has a row of every kind, each with something that must not be told. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatId, type ScheduleId, type ScheduleRequestId, systemIds } from '@headgate/domain';
-import { artifacts, requestTicks, schedules } from '@headgate/store';
+import { formatId, type GoalId, type ScheduleId, type ScheduleRequestId, systemIds } from '@headgate/domain';
+import { artifacts, goals, observations, requestTicks, schedules } from '@headgate/store';
 import { claimRun, finishRun, type RunInStatus, runInStatus } from '@headgate/testkit';
 import { aConsole, type TestConsole } from './a-console.js';
 import { foreignRun } from './seeds.js';
@@ -12,6 +12,7 @@ export interface IsolatedConsole {
   readonly foreign: RunInStatus;
   readonly scheduleId: ScheduleId;
   readonly requestId: ScheduleRequestId;
+  readonly goalId: GoalId;
   /** That answer the other tenant with 200. */
   readonly paths: readonly string[];
   readonly secrets: readonly string[];
@@ -78,6 +79,42 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     reason: 'secret reason',
   } as const;
   await requestTicks(test.store.service, scheduleId, asked, { actor: 'test' });
+  const goalId = systemIds.next('goal');
+  await test.store.service.use(async (c) => {
+    await goals.ensure(c, {
+      id: goalId,
+      tenantId: test.other.id,
+      route: 'secret-goal',
+      ordinal: 0,
+      target: '42',
+      repository: 'other/secret',
+      spec: {
+        kind: 'goal',
+        ordinal: 0,
+        observe: { kind: 'command', command: 'true', timeoutMs: 1_000 },
+        until: { source: 'observation.exitCode == 0' },
+        cadence: '@every 10m',
+        timezone: 'UTC',
+        stop: { maxRuns: 1, deadlineMs: 1_000, noProgress: 1, maxCostUsd: null },
+      },
+      policyVersion: test.other.policyVersion,
+    });
+    await observations.insert(c, {
+      id: systemIds.next('obs'),
+      goalId,
+      tenantId: test.other.id,
+      epoch: 1,
+      number: 1,
+      runId: foreign.runId,
+      outcome: 'open',
+      ref: 'main',
+      version: null,
+      result: { output: 'secret output' },
+      detail: null,
+      fingerprint: null,
+      receiptId: null,
+    });
+  });
   const paths = [
     '/v1/runs',
     `/v1/runs/${run}`,
@@ -92,6 +129,8 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     '/v1/schedules',
     `/v1/schedules/${formatId('sch', scheduleId)}`,
     `/v1/schedules/${formatId('sch', scheduleId)}/requests/${formatId('sreq', requestId)}`,
+    '/v1/goals',
+    `/v1/goals/${formatId('goal', goalId)}`,
     '/v1/queues',
     '/v1/sources',
     '/v1/dead-letters',
@@ -107,8 +146,10 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     'others-source',
     'secret-schedule',
     'secret reason',
+    'secret-goal',
+    'secret output',
     'secret/dead',
     '"secret":true',
   ];
-  return { test, foreign, scheduleId, requestId, paths, secrets };
+  return { test, foreign, scheduleId, requestId, goalId, paths, secrets };
 }

@@ -1,6 +1,6 @@
 /** A trigger that is a state of the world: observed until it holds, within bounds. */
-import { isAddressRange } from '@headgate/domain';
 import { z } from 'zod';
+import { isAddressRange } from '../addresses/index.js';
 import { compileGoalCondition } from '../cel/index.js';
 import { checkReference, parseReference } from '../secrets/reference.js';
 import { complain, say } from './complaint.js';

@@ -70,12 +70,6 @@ export function ticksIn(
   return { kept: rangeIn(kept, afterMs, untilMs), excluded: excluded(afterMs, untilMs) };
 }
 
-/** The newest nominal time up to an instant; null: there is none after the anchor's epoch. */
-export function latestTick({ times, anchor }: ScheduleClock, { after, until }: Span): Date | null {
-  const [newest] = timesOf(times, anchor).kept.latest(after.getTime(), until.getTime(), 1);
-  return newest === undefined ? null : new Date(newest);
-}
-
 export interface DueTicksInput {
   readonly schedule: ScheduleClock;
   /** All nominal times up to this one are settled. null = a new schedule: it starts now and has missed nothing. */

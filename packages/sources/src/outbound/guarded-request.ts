@@ -10,7 +10,7 @@ import { lookup } from 'node:dns/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { isPublicAddress, isWithin } from '@headgate/domain';
+import { isPublicAddress, isWithin } from '@headgate/config';
 
 export interface GuardedRequest {
   readonly url: string;

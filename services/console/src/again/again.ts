@@ -113,6 +113,7 @@ async function ask(
     work: { workKey: source.workKey, inputVersion: source.inputVersion },
     directive,
     again: { route: source.route, concurrencyKey: source.concurrencyKey },
+    observe: source.spec.observe ?? null,
   });
   if (answer.reasonCode === 'DUPLICATE_DELIVERY') {
     const decided = await inScope(context, caller, (c) => familyOf(c, source.taskId, question.family));

@@ -1,6 +1,7 @@
 export * from './artifacts.js';
 export * from './dead-letters.js';
 export * from './facts.js';
+export * from './goals.js';
 export * from './instants.js';
 export * from './queues.js';
 export * from './read.js';

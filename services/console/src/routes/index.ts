@@ -1,3 +1,4 @@
 export * from './act.js';
+export * from './goals.js';
 export * from './read.js';
 export * from './schedules.js';

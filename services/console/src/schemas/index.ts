@@ -1,4 +1,5 @@
 export * from './explanation.js';
+export * from './goals.js';
 export * from './operations.js';
 export * from './receipt.js';
 export * from './run.js';

@@ -14,6 +14,7 @@ import {
   formatId,
   type GoalDecision,
   isTerminal,
+  type ReasonCode,
   type ReceiptId,
   type SignalAnswer,
   type TargetRef,
@@ -194,9 +195,14 @@ async function letWork(
     return { undertaken, stepped: { kind: 'working', runId: answer.runId } };
   }
   await goals.rest(c, row.id, { nextAt: nextLookAt(row), costUsd: 0, ranAgent: false });
-  if (answer?.reasonCode === 'TASK_CANCELLED') await pause(c, row, 'Its task was cancelled. Reset the goal.');
+  if (answer !== undefined && NEEDS_A_PERSON.includes(answer.reasonCode)) {
+    await pause(c, row, `${answer.message} Reset the goal.`);
+  }
   return { undertaken, stepped: { kind: 'refused', reasonCode: answer?.reasonCode ?? null } };
 }
+
+/** A cancelled task, and what the loop guard stops: only a person's reset lets it work again. */
+const NEEDS_A_PERSON: readonly ReasonCode[] = ['TASK_CANCELLED', 'HOP_LIMIT', 'WORK_KEY_EXHAUSTED'];
 
 /**
  * A commit that the agent has tried before may be tried again, within the goal's bounds; a person's reset is one of its

@@ -25,8 +25,12 @@ export interface PlannedTick {
   /** The bucket, and where it is already known the reason; else the receipt's. */
   readonly bucket: TickRow['bucket'];
   readonly reasonCode: ReasonCode | null;
-  /** Stopped at once if this tick is admitted (`terminateOther`). */
-  readonly terminate: readonly RunId[];
+  /**
+   * How runs before it are stopped if this tick is admitted: these, and those of earlier ticks of the turn at the same
+   * target. null: not at all.
+   */
+  readonly replace: 'supersede' | 'cancel' | null;
+  readonly stop: readonly RunId[];
 }
 
 export interface TickPlanInput {
@@ -54,7 +58,7 @@ function planTick(
   lane: RunId[],
 ): PlannedTick {
   const signal = tickSignal(batch, nominalAt, target);
-  const plain = { nominalAt, target, terminate: [], reasonCode: null, bucket: 'fired' } as const;
+  const plain = { nominalAt, target, replace: null, stop: [], reasonCode: null, bucket: 'fired' } as const;
   const watermark = target.head.kind === 'head' ? target.head.sha : nominalAt.toISOString();
   const submission: Submission = { signal, tenant, payload: null, watermark };
   if (target.head.kind === 'unavailable') {
@@ -76,14 +80,15 @@ function planTick(
       reasonCode: overlap.reasonCode,
     };
   }
-  const terminate = overlap.kind === 'replace' && !overlap.gracefully ? [...overlap.stop] : [];
+  const stop = overlap.kind === 'replace' ? overlap.stop.filter((runId) => runId !== ABOUT_TO_RUN) : [];
   if (overlap.kind === 'replace') lane.length = 0;
   lane.push(ABOUT_TO_RUN);
   return {
     ...plain,
     bucket: overlap.kind === 'buffer' ? 'buffered' : 'fired',
     submission: { ...submission, beside: besideOf(overlap, batch.overlap) },
-    terminate: terminate.filter((runId) => runId !== ABOUT_TO_RUN),
+    replace: overlap.kind !== 'replace' ? null : overlap.gracefully ? 'supersede' : 'cancel',
+    stop,
   };
 }
 

@@ -13,6 +13,7 @@ import {
 import {
   type Connection,
   type ScheduleRow,
+  type Stop,
   scheduleTicks,
   stopRuns,
   type TickOrigin,
@@ -60,7 +61,7 @@ export async function settleTicks(
   if (submissions.length === 0) return { undertaken: null, firstAnswer: null, ticks: 0 };
   const undertaken = await options.admission.within(c, submissions);
   const answers = batch.first === null ? undertaken.answers : undertaken.answers.slice(1);
-  await terminate(c, plan, answers);
+  await stopReplaced(c, plan, answers);
   await scheduleTicks.record(
     c,
     plan.flatMap((tick, at) => tickRow(batch, tick, answers[at])),
@@ -92,23 +93,32 @@ async function planOf(
   return planTicks({ batch, tenant: tenantOf(row, active), live });
 }
 
-/** What `terminateOther` stops beyond a supersede: runs that were about to finish. */
-async function terminate(
+/**
+ * What `cancelOther` and `terminateOther` replace. Admission supersedes what the source's order makes older; here the
+ * rule holds whatever the order says: for what a person asked, and for runs that were about to finish.
+ */
+async function stopReplaced(
   c: Connection,
   plan: readonly PlannedTick[],
   answers: readonly SignalAnswer[],
 ): Promise<void> {
-  const stops = plan.flatMap((tick, at) =>
-    answers[at]?.reasonCode === 'ADMITTED'
-      ? tick.terminate.map((runId) => ({
-          runId,
-          kind: 'cancel' as const,
-          reasonCode: 'SUPERSEDED' as const,
-          actor: 'schedule',
-        }))
-      : [],
-  );
-  await stopRuns(c, stops);
+  const lanes = new Map<string, RunId[]>();
+  const stops = plan.flatMap((tick, at): Stop[] => {
+    const answer = answers[at];
+    if (answer?.reasonCode !== 'ADMITTED' || answer.runId === null) return [];
+    const before = lanes.get(tick.target.key) ?? [];
+    lanes.set(tick.target.key, [...before, answer.runId]);
+    const { replace: kind } = tick;
+    if (kind === null) return [];
+    return [...tick.stop, ...before].map((runId) => ({
+      runId,
+      kind,
+      reasonCode: 'SUPERSEDED',
+      actor: 'schedule',
+      data: { by: answer.runId },
+    }));
+  });
+  await stopRuns(c, [...new Map(stops.map((stop) => [stop.runId, stop])).values()]);
 }
 
 const tickRow = (

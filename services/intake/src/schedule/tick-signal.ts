@@ -7,7 +7,8 @@ import type { ScheduleTarget } from './targets.js';
 
 /**
  * A tick as a signal. Its event id is the nominal time (and the target; and for what a person asked, that), so the same
- * tick submitted twice is one delivery; its place in the source's order is the nominal time.
+ * tick submitted twice is one delivery. The timer's place in the source's order is the nominal time; what a person asked
+ * says nothing about which version is newer, and must not make a late tick look old.
  */
 export function tickSignal(
   { row, route, origin, requestedBy }: Pick<TickBatch, 'row' | 'route' | 'origin' | 'requestedBy'>,
@@ -26,7 +27,7 @@ export function tickSignal(
     repository,
     target: repository === null ? null : wholeRepository(repository),
     inputVersion: head.kind === 'head' ? head.sha : null,
-    sourceAt: nominalAt,
+    sourceAt: origin === 'timer' ? nominalAt : null,
     data: { ...scheduleData(row), nominalAt: time, origin, requestedBy },
   };
 }
