@@ -14,6 +14,7 @@ export * from './tables/deferred-signals.js';
 export * from './tables/deliveries.js';
 export * from './tables/dimensions.js';
 export * from './tables/dispatched-runs.js';
+export * from './tables/event-feed.js';
 export * from './tables/idempotency-keys.js';
 export * from './tables/instance-figures.js';
 export * from './tables/leases.js';

@@ -1,2 +1,4 @@
 export * from './act.js';
+export * from './console.js';
+export * from './evidence.js';
 export * from './read.js';
