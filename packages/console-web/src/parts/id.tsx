@@ -22,7 +22,7 @@ export function Id({ value, label }: { readonly value: string; readonly label?: 
         onClick={() => void copy()}
         aria-label={`Copy ${value}`}
       >
-        {isCopied ? '✓' : '⧉'}
+        {isCopied ? '✓' : <CopyMark />}
       </button>
       <span role="status" className="hidden">
         {isCopied ? 'Copied' : ''}
@@ -30,6 +30,13 @@ export function Id({ value, label }: { readonly value: string; readonly label?: 
     </span>
   );
 }
+
+const CopyMark = () => (
+  <svg viewBox="0 0 16 16" width="13" height="13" aria-hidden="true" fill="none" stroke="currentColor">
+    <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+    <path d="M3.5 10.5h-1v-8h8v1" />
+  </svg>
+);
 
 /** `https:` and `http:` only: what stands in a row may be anything. */
 export function OutsideLink({ url, label }: { readonly url: string | null; readonly label: string }) {

@@ -148,10 +148,10 @@ function RunRow(props: {
           {run.route}
         </Link>
       </span>
-      <span className={classes['where']}>
+      <span className={classes['where']} title={run.workKey}>
         {run.repository}{' '}
         <span className="quiet mono">
-          {run.workKey} @ {run.inputVersion.slice(0, 10)}
+          {shortKey(run.workKey)} @ {run.inputVersion.slice(0, 10)}
         </span>
       </span>
       <span className={classes['now']}>
@@ -164,6 +164,9 @@ function RunRow(props: {
     </li>
   );
 }
+
+/** Without the repository, which stands before it: `pr/7/check/unit`. */
+const shortKey = (workKey: string): string => workKey.replace(/^(?:\d+|git:[0-9a-f]{32})\//, '');
 
 /** j and k move, Enter follows the link that has the focus, x chooses. */
 function useRowKeys(

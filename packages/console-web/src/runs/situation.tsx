@@ -26,10 +26,13 @@ export function Situation({ run }: { readonly run: Run }) {
       {!isPlain && <b>{run.reasonCode} </b>}
       {run.branch !== null && (
         <>
-          → <span className="mono">{run.branch}</span>{' '}
+          → <span title={run.branch}>{isOurs(run.branch) ? 'branch pushed' : run.branch}</span>{' '}
         </>
       )}
       {took !== null && <span className="quiet">in {took}</span>}
     </>
   );
 }
+
+/** A name that says no more than the run's id. */
+const isOurs = (branch: string): boolean => /^agent\/task_\w+\/run_\w+$/.test(branch);
