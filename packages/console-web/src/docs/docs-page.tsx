@@ -34,7 +34,8 @@ export function DocsPage() {
     queryFn: async () => (await api.openApi()) as Document,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (data === undefined) return query.isError ? <Broken fault={query.error} /> : <Loading what="the API" />;
+  if (data === undefined)
+    return query.isError ? <Broken isPage fault={query.error} /> : <Loading what="the API" />;
   const operations = Object.entries(data.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );

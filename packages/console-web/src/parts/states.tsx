@@ -29,11 +29,17 @@ export function faultWords(fault: unknown): FaultWords {
   };
 }
 
-export function Broken({ fault, onRetry }: { readonly fault: unknown; readonly onRetry?: () => void }) {
+export function Broken(props: {
+  readonly fault: unknown;
+  readonly onRetry?: () => void;
+  /** There is nothing else on the page. */
+  readonly isPage?: boolean;
+}) {
+  const { fault, onRetry, isPage = false } = props;
   const { title, detail, code } = faultWords(fault);
   return (
     <section className={classes['state']} role="alert">
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p>{detail}</p>
       {code !== null && <p className="quiet mono">{code}</p>}
       {onRetry !== undefined && (

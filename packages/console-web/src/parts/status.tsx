@@ -15,7 +15,7 @@ const MARKS: Readonly<Record<PublicStatus, string>> = {
 
 export function StatusBadge({ status }: { readonly status: PublicStatus }) {
   return (
-    <span className={`${classes['badge']} ${classes[status] ?? ''}`}>
+    <span data-status={status} className={`${classes['badge']} ${classes[status] ?? ''}`}>
       <span aria-hidden="true" className={classes['mark']}>
         {MARKS[status]}
       </span>

@@ -13,33 +13,30 @@ const LINE_PX = 20;
 /** This near to an end, what stands beyond is read. */
 const NEAR_PX = 400;
 
+/** A place in the log that was asked for. */
+interface Goal {
+  readonly offset: number;
+  /** A line that a search found: it is marked. */
+  readonly isMatch: boolean;
+}
+
 export function LogView({ runId, file }: { readonly runId: string; readonly file: LogFile }) {
   const { log, fault, readEnd, readFrom, readLater, readEarlier } = useLog(runId, file);
-  const [found, setFound] = useState<number | null>(null);
+  const [goal, setGoal] = useState<Goal | null>(null);
   const [isFollowing, setFollowing] = useState(true);
-  const place = useRef<{ scroll(line: number): void }>(null);
 
-  const goTo = (offset: number): void => {
+  const goTo = (offset: number, isMatch: boolean): void => {
     setFollowing(false);
-    setFound(offset);
-    const line = log === null ? -1 : lineAt(log, offset);
-    if (line >= 0) place.current?.scroll(line);
-    else void readFrom(offset);
+    setGoal({ offset, isMatch });
+    if (log === null || lineAt(log, offset) < 0) void readFrom(offset);
   };
   if (log === null)
     return fault === null ? <Loading what="the log" /> : <Broken fault={fault} onRetry={readEnd} />;
   return (
     <div className={classes['view']}>
       <div className={classes['tools']}>
-        <LogSearch runId={runId} file={file} onGo={goTo} />
-        <Button
-          size="xs"
-          variant="default"
-          onClick={() => {
-            setFollowing(false);
-            void readFrom(0);
-          }}
-        >
+        <LogSearch runId={runId} file={file} onGo={(offset) => goTo(offset, true)} />
+        <Button size="xs" variant="default" onClick={() => goTo(0, false)}>
           Start
         </Button>
         <Button
@@ -47,6 +44,7 @@ export function LogView({ runId, file }: { readonly runId: string; readonly file
           variant="default"
           aria-pressed={isFollowing}
           onClick={() => {
+            setGoal(null);
             setFollowing(true);
             void readEnd();
           }}
@@ -57,12 +55,11 @@ export function LogView({ runId, file }: { readonly runId: string; readonly file
       <Lines
         name={file.name}
         log={log}
-        found={found}
+        goal={goal}
         isFollowing={isFollowing}
         onFollow={setFollowing}
         onEarlier={readEarlier}
         onLater={readLater}
-        place={place}
       />
     </div>
   );
@@ -71,14 +68,13 @@ export function LogView({ runId, file }: { readonly runId: string; readonly file
 function Lines(props: {
   readonly name: string;
   readonly log: LogWindow;
-  readonly found: number | null;
+  readonly goal: Goal | null;
   readonly isFollowing: boolean;
   readonly onFollow: (isFollowing: boolean) => void;
   readonly onEarlier: () => Promise<void>;
   readonly onLater: () => Promise<void>;
-  readonly place: React.RefObject<{ scroll(line: number): void } | null>;
 }) {
-  const { name, log, found, isFollowing, onFollow, onEarlier, onLater, place } = props;
+  const { name, log, goal, isFollowing, onFollow, onEarlier, onLater } = props;
   const box = useRef<HTMLDivElement>(null);
   const { lines } = log;
   const rows = useVirtualizer({
@@ -88,8 +84,7 @@ function Lines(props: {
     overscan: 20,
     getItemKey: (index) => lines[index]?.offset ?? index,
   });
-  place.current = { scroll: (line) => rows.scrollToIndex(line, { align: 'center' }) };
-  const foundLine = found === null ? -1 : lineAt(log, found);
+  const foundLine = goal === null || !goal.isMatch ? -1 : lineAt(log, goal.offset);
 
   // Lines that came in front must not move those that are read.
   const before = useRef({ start: log.start, lines: lines.length });
@@ -105,10 +100,14 @@ function Lines(props: {
       box.current.scrollTop += (lines.length - was.lines) * LINE_PX;
     }
   }, [log.start, lines.length, isFollowing]);
-  // Once, where a search led into another part of the log.
+  // Once for each goal, as soon as the part of the log is there.
+  const reached = useRef<Goal | null>(null);
   useEffect(() => {
-    if (foundLine >= 0) rows.scrollToIndex(foundLine, { align: 'center' });
-  }, [found, log.start]);
+    const line = goal === null ? -1 : lineAt(log, goal.offset);
+    if (line < 0 || reached.current === goal) return;
+    reached.current = goal;
+    rows.scrollToIndex(line, { align: 'center' });
+  }, [goal, log, rows]);
 
   const onScroll = (): void => {
     const { current } = box;

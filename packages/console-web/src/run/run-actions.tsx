@@ -1,9 +1,10 @@
 import type { RunDetail } from '@headgate/sdk';
-import { Button, Modal } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api } from '../api/client.js';
+import { Dialog } from '../parts/dialog.js';
 import { faultWords } from '../parts/states.js';
 import classes from './run.module.css';
 
@@ -30,26 +31,17 @@ function Cancel({ run }: { readonly run: RunDetail }) {
       <Button variant="default" onClick={() => setAsking(true)}>
         Cancel run
       </Button>
-      <Modal
-        opened={isAsking}
-        onClose={() => setAsking(false)}
-        title="Cancel this run?"
-        lockScroll={false}
-        transitionProps={{ duration: 0 }}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <div className={classes['dialog']}>
-          <p>
-            {isRunning
-              ? 'Its worker is told to stop; the slot is free once the agent has ended. What was pushed stays.'
-              : 'It waits, so it ends at once. A newer version may still start.'}
-          </p>
-          <Refused fault={cancel.error} />
-          <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
-            Cancel run
-          </Button>
-        </div>
-      </Modal>
+      <Dialog isOpen={isAsking} onClose={() => setAsking(false)} title="Cancel this run?">
+        <p>
+          {isRunning
+            ? 'Its worker is told to stop; the slot is free once the agent has ended. What was pushed stays.'
+            : 'It waits, so it ends at once. A newer version may still start.'}
+        </p>
+        <Refused fault={cancel.error} />
+        <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+          Cancel run
+        </Button>
+      </Dialog>
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** What, where, how it stands, and the next thing that a person can do. */
 import type { RunDetail } from '@headgate/sdk';
+import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { Id, OutsideLink } from '../parts/id.js';
@@ -97,37 +98,41 @@ export function WaitingBox({ waiting }: { readonly waiting: NonNullable<RunDetai
 }
 
 function Facts({ run }: { readonly run: RunDetail }) {
+  const isNarrow = useMediaQuery('(max-width: 720px)', false, { getInitialValueInEffect: false });
   return (
-    <dl className={classes['facts']}>
-      <Fact name="run">
-        <Id value={run.id} />
-      </Fact>
-      <Fact name="work">
-        <Id value={run.workKey} /> <Link to={`/why?ref=${encodeURIComponent(run.workKey)}`}>why</Link>
-      </Fact>
-      <Fact name="version">
-        <Id value={run.inputVersion} label={run.inputVersion.slice(0, 12)} /> generation {run.generation}
-      </Fact>
-      <Fact name="task">
-        <Id value={run.taskId} />
-      </Fact>
-      <Fact name="receipt">
-        <Id value={run.receiptId} /> <Link to={`/why?ref=${run.receiptId}`}>why</Link>
-      </Fact>
-      <Fact name="branch">{run.branch === null ? '–' : <Id value={run.branch} />}</Fact>
-      <Fact name="agent">
-        {run.agent}, mode {run.mode}, queue {run.queue}, policy v{run.policyVersion}
-      </Fact>
-      <Fact name="created">
-        <Moment at={run.createdAt} isRelative />
-      </Fact>
-      <Fact name="started">
-        <Moment at={run.startedAt} />
-      </Fact>
-      <Fact name="finished">
-        <Moment at={run.finishedAt} />
-      </Fact>
-    </dl>
+    <details open={!isNarrow} className={classes['details']}>
+      <summary>Ids and times</summary>
+      <dl className={classes['facts']}>
+        <Fact name="run">
+          <Id value={run.id} />
+        </Fact>
+        <Fact name="work">
+          <Id value={run.workKey} /> <Link to={`/why?ref=${encodeURIComponent(run.workKey)}`}>why</Link>
+        </Fact>
+        <Fact name="version">
+          <Id value={run.inputVersion} label={run.inputVersion.slice(0, 12)} /> generation {run.generation}
+        </Fact>
+        <Fact name="task">
+          <Id value={run.taskId} />
+        </Fact>
+        <Fact name="receipt">
+          <Id value={run.receiptId} /> <Link to={`/why?ref=${run.receiptId}`}>why</Link>
+        </Fact>
+        <Fact name="branch">{run.branch === null ? '–' : <Id value={run.branch} />}</Fact>
+        <Fact name="agent">
+          {run.agent}, mode {run.mode}, queue {run.queue}, policy v{run.policyVersion}
+        </Fact>
+        <Fact name="created">
+          <Moment at={run.createdAt} isRelative />
+        </Fact>
+        <Fact name="started">
+          <Moment at={run.startedAt} />
+        </Fact>
+        <Fact name="finished">
+          <Moment at={run.finishedAt} />
+        </Fact>
+      </dl>
+    </details>
   );
 }
 

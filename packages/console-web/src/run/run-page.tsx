@@ -31,7 +31,7 @@ export function RunPage() {
   });
   if (run === undefined) {
     return query.isError ? (
-      <Broken fault={query.error} onRetry={() => void query.refetch()} />
+      <Broken isPage fault={query.error} onRetry={() => void query.refetch()} />
     ) : (
       <Loading what={`run ${id}`} />
     );

@@ -12,12 +12,10 @@ export function useLog(runId: string, file: Pick<LogFile, 'attempt' | 'name'>) {
   const [log, setLog] = useState<LogWindow | null>(null);
   const [fault, setFault] = useState<unknown>(null);
   const newest = useRef<LogWindow | null>(null);
-  const isBusy = useRef(false);
+  const waiting = useRef(0);
+  const last = useRef<Promise<void>>(Promise.resolve());
 
-  /** One read at a time: two would both add what stands behind the same byte. */
-  const read = useCallback(async (work: () => Promise<LogWindow | null>): Promise<void> => {
-    if (isBusy.current) return;
-    isBusy.current = true;
+  const readNow = useCallback(async (work: () => Promise<LogWindow | null>): Promise<void> => {
     try {
       const next = await work();
       if (next !== null) {
@@ -28,9 +26,24 @@ export function useLog(runId: string, file: Pick<LogFile, 'attempt' | 'name'>) {
     } catch (thrown) {
       setFault(thrown);
     } finally {
-      isBusy.current = false;
+      waiting.current -= 1;
     }
   }, []);
+  /** One after the other: two at once would both add what stands behind the same byte. */
+  const read = useCallback(
+    (work: () => Promise<LogWindow | null>): Promise<void> => {
+      waiting.current += 1;
+      last.current = last.current.then(() => readNow(work));
+      return last.current;
+    },
+    [readNow],
+  );
+  /** What is read by the way gives way to what is read already. */
+  const readIfIdle = useCallback(
+    (work: () => Promise<LogWindow | null>): Promise<void> =>
+      waiting.current > 0 ? Promise.resolve() : read(work),
+    [read],
+  );
 
   const readEnd = useCallback(
     () => read(async () => windowOf(await api.runs.log(runId, name, { attempt }))),
@@ -42,21 +55,21 @@ export function useLog(runId: string, file: Pick<LogFile, 'attempt' | 'name'>) {
   );
   const readLater = useCallback(
     () =>
-      read(async () => {
+      readIfIdle(async () => {
         const now = newest.current;
         if (now === null || (now.isComplete && now.end >= now.bytes)) return null;
         return withLater(now, await api.runs.log(runId, name, { attempt, offset: now.end }));
       }),
-    [read, runId, name, attempt],
+    [readIfIdle, runId, name, attempt],
   );
   const readEarlier = useCallback(
     () =>
-      read(async () => {
+      readIfIdle(async () => {
         const now = newest.current;
         if (now === null || now.start === 0) return null;
         return withEarlier(now, await api.runs.log(runId, name, { attempt, before: now.start }));
       }),
-    [read, runId, name, attempt],
+    [readIfIdle, runId, name, attempt],
   );
 
   useEffect(() => {

@@ -1,8 +1,9 @@
 /** Cancel or retry what was chosen: asked first, then one by one, and said how each went. */
 import type { Run } from '@headgate/sdk';
-import { Button, Modal } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { api } from '../api/client.js';
+import { Dialog } from '../parts/dialog.js';
 import { faultWords } from '../parts/states.js';
 import classes from './runs.module.css';
 
@@ -100,51 +101,46 @@ function BulkDialog(props: {
   };
   const count = `${runs.length} ${runs.length === 1 ? 'run' : 'runs'}`;
   return (
-    <Modal
-      opened
+    <Dialog
+      isOpen
       onClose={isBusy ? () => {} : onClose}
       title={action === 'cancel' ? `Cancel ${count}?` : `Retry ${count}?`}
-      lockScroll={false}
-      transitionProps={{ duration: 0 }}
-      closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <div className={classes['dialog']}>
-        {refusals === null ? (
-          <>
-            <p>{QUESTION[action]}</p>
-            {left > 0 && (
-              <p className="quiet">
-                {left} of the chosen {left === 1 ? 'is' : 'are'} left out:{' '}
-                {action === 'cancel' ? 'ended already.' : 'not ended yet.'}
-              </p>
-            )}
-            {isBusy && (
-              <p role="status">
-                {done} of {runs.length} …
-              </p>
-            )}
-            <Button color={action === 'cancel' ? 'red' : 'teal'} loading={isBusy} onClick={() => void act()}>
-              {action === 'cancel' ? 'Cancel' : 'Retry'} {count}
-            </Button>
-          </>
-        ) : (
-          <>
-            <p role="alert">
-              {runs.length - refusals.length} done, {refusals.length} refused:
+      {refusals === null ? (
+        <>
+          <p>{QUESTION[action]}</p>
+          {left > 0 && (
+            <p className="quiet">
+              {left} of the chosen {left === 1 ? 'is' : 'are'} left out:{' '}
+              {action === 'cancel' ? 'ended already.' : 'not ended yet.'}
             </p>
-            <ul>
-              {refusals.map(({ run, why }) => (
-                <li key={run.id}>
-                  <span className="mono">{run.id}</span>: {why}
-                </li>
-              ))}
-            </ul>
-            <Button variant="default" onClick={() => onDone(runs.map((run) => run.id))}>
-              Close
-            </Button>
-          </>
-        )}
-      </div>
-    </Modal>
+          )}
+          {isBusy && (
+            <p role="status">
+              {done} of {runs.length} …
+            </p>
+          )}
+          <Button color={action === 'cancel' ? 'red' : 'teal'} loading={isBusy} onClick={() => void act()}>
+            {action === 'cancel' ? 'Cancel' : 'Retry'} {count}
+          </Button>
+        </>
+      ) : (
+        <>
+          <p role="alert">
+            {runs.length - refusals.length} done, {refusals.length} refused:
+          </p>
+          <ul className={classes['refusals']}>
+            {refusals.map(({ run, why }) => (
+              <li key={run.id}>
+                <span className="mono">{run.id}</span>: {why}
+              </li>
+            ))}
+          </ul>
+          <Button variant="default" onClick={() => onDone(runs.map((run) => run.id))}>
+            Close
+          </Button>
+        </>
+      )}
+    </Dialog>
   );
 }

@@ -38,13 +38,19 @@ export function useRunList(query: RunQuery, isAtHead: () => boolean) {
     [client, key],
   );
 
+  const asks = useRef(0);
+  const answered = useRef(new Map<string, number>());
   /** Reads these rows again, where they stand. */
   const refresh = useCallback(
     async (ids: readonly string[]) => {
       const wanted = ids.filter((id) => known.current.has(id)).slice(0, MAX_IDS);
       if (wanted.length === 0) return;
+      const asked = ++asks.current;
       const { items } = await api.runs.page({ ids: wanted.join(','), limit: MAX_IDS });
-      change((data) => withFresh(data, items));
+      // Answers may overtake each other: what was asked for later is newer.
+      const fresh = items.filter(({ id }) => (answered.current.get(id) ?? 0) <= asked);
+      for (const { id } of fresh) answered.current.set(id, asked);
+      change((data) => withFresh(data, fresh));
     },
     [change],
   );

@@ -5,7 +5,7 @@ import { useLocation, useNavigate } from 'react-router';
 import { signIn } from '../api/client.js';
 import { faultWords } from '../parts/states.js';
 import mark from '../shell/mark.svg';
-import { nextPage } from './address-token.js';
+import { nextPage, takeTokenFromAddress } from './address-token.js';
 import classes from './login.module.css';
 
 export function LoginPage({ addressToken }: { readonly addressToken: string | null }) {
@@ -33,9 +33,17 @@ export function LoginPage({ addressToken }: { readonly addressToken: string | nu
   // The address's token is tried once.
   useEffect(() => {
     document.title = 'Sign in · Headgate';
-    if (addressToken === null || tried.current) return;
-    tried.current = true;
-    void enter(addressToken);
+    // The printed address may be pasted while this very page is open: then only what stands behind # changes.
+    const onHash = (): void => {
+      const given = takeTokenFromAddress(window);
+      if (given !== null) void enter(given);
+    };
+    window.addEventListener('hashchange', onHash);
+    if (addressToken !== null && !tried.current) {
+      tried.current = true;
+      void enter(addressToken);
+    }
+    return () => window.removeEventListener('hashchange', onHash);
   }, []);
 
   const submit = (event: FormEvent): void => {

@@ -23,7 +23,8 @@ export function SignedIn({ children }: { readonly children: ReactNode }) {
     return <Navigate to={here === '/' ? '/login' : `/login?next=${encodeURIComponent(here)}`} replace />;
   }
   if (caller.data !== undefined) return <CallerContext value={caller.data}>{children}</CallerContext>;
-  if (caller.error !== null) return <Broken fault={caller.error} onRetry={() => void caller.refetch()} />;
+  if (caller.error !== null)
+    return <Broken isPage fault={caller.error} onRetry={() => void caller.refetch()} />;
   return <Loading what="your session" />;
 }
 

@@ -1,4 +1,4 @@
-import { Modal } from '@mantine/core';
+import { Dialog } from '../parts/dialog.js';
 import classes from './shell.module.css';
 
 const KEYS = [
@@ -13,14 +13,7 @@ const KEYS = [
 
 export function KeysHelp({ isOpen, onClose }: { readonly isOpen: boolean; readonly onClose: () => void }) {
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      title="Keys"
-      lockScroll={false}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-      transitionProps={{ duration: 0 }}
-    >
+    <Dialog isOpen={isOpen} onClose={onClose} title="Keys">
       <dl className={classes['keys']}>
         {KEYS.map(([key, what]) => (
           <div key={key}>
@@ -31,6 +24,6 @@ export function KeysHelp({ isOpen, onClose }: { readonly isOpen: boolean; readon
           </div>
         ))}
       </dl>
-    </Modal>
+    </Dialog>
   );
 }

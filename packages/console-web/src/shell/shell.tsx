@@ -42,8 +42,8 @@ export function Shell() {
       <StaleNotice />
       <main id="main" tabIndex={-1} className={classes['main']}>
         <Outlet />
+        <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
       </main>
-      <KeysHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </>
   );
 }

@@ -58,7 +58,7 @@ function Answer({ ref_: ref }: { readonly ref_: string }) {
   });
   if (data === undefined) {
     return query.isError ? (
-      <Broken fault={query.error} onRetry={() => void query.refetch()} />
+      <Broken isPage fault={query.error} onRetry={() => void query.refetch()} />
     ) : (
       <Loading what="why" />
     );
