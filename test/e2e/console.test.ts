@@ -50,7 +50,7 @@ describeWithTool('chromium', 'the web console', () => {
     expect(await page.evaluate('document.cookie')).toBe('');
   });
 
-  it('Q31: shows a run as it moves, without being asked again', async () => {
+  it('shows a run as it moves, without being asked again', async () => {
     const window = await enter();
     const { test } = story;
     const run = await seedRun(test.store, { tenant: test.tenant });
@@ -122,7 +122,7 @@ describeWithTool('chromium', 'the web console', () => {
     await window.inspect('why-nothing');
   });
 
-  it('C3: is used with the keyboard alone: find, move, open, cancel', async () => {
+  it('is used with the keyboard alone: find, move, open, cancel', async () => {
     const { test } = story;
     const run = await seedRun(test.store, { tenant: test.tenant });
     const id = formatId('run', run.runId);
@@ -179,7 +179,7 @@ describeWithTool('chromium', 'the web console', () => {
     }
   });
 
-  it('C2: filters by status and by what runs wait for, and keeps it in the address', async () => {
+  it('filters by status and by what runs wait for, and keeps it in the address', async () => {
     const window = await enter();
     const { page } = window;
     await page.getByRole('combobox', { name: 'status' }).click();
@@ -225,7 +225,7 @@ describeWithTool('chromium', 'the web console', () => {
 
   for (const scheme of ['light', 'dark'] as const) {
     for (const width of [1280, 360]) {
-      it(`C3: is accessible and fits on every page, ${scheme}, ${width} pixels wide`, {
+      it(`is accessible and fits on every page, ${scheme}, ${width} pixels wide`, {
         timeout: A_MINUTE,
       }, async () => {
         const window = await enter({ scheme, width });
@@ -252,7 +252,7 @@ describeWithTool('chromium', 'the web console', () => {
     }
   }
 
-  it('C2: scrolls through 100 000 runs with a bounded page and bounded requests', {
+  it('scrolls through 100 000 runs with a bounded page and bounded requests', {
     timeout: A_MINUTE,
   }, async () => {
     await manyRuns(story);

@@ -22,7 +22,7 @@ import {
 } from './http/index.js';
 import { openApiDocument } from './openapi/document.js';
 import { waitingReader } from './queries/index.js';
-import { actRoutes, consolePageRoutes, evidenceRoutes, readRoutes } from './routes/index.js';
+import { actRoutes, consolePageRoutes, evidenceRoutes, readRoutes, scheduleRoutes } from './routes/index.js';
 import { mountSessions } from './session-routes.js';
 import { EventStream } from './stream/index.js';
 import { mountWebConsole } from './web-console.js';
@@ -78,6 +78,7 @@ export function consoleRoutes(
     ...evidenceRoutes(context),
     ...consolePageRoutes(context, stream, API_VERSION),
     ...actRoutes({ context, admission }, waiting),
+    ...scheduleRoutes(context),
   ];
 }
 

@@ -8,7 +8,7 @@ import { openApiDocument } from '../src/openapi/document.js';
 import { problemSchema } from '../src/schemas/index.js';
 import { EventStream } from '../src/stream/index.js';
 import { aConsole, type TestConsole } from './a-console.js';
-import { isolatedConsole } from './foreign.js';
+import { type IsolatedConsole, isolatedConsole } from './foreign.js';
 import { admissionOf, admitted } from './seeds.js';
 
 interface Described {
@@ -38,12 +38,21 @@ let routes: readonly Route[];
 let document: Described;
 /** Ids of things that are there, for the paths. */
 let ids: Readonly<Record<string, string>>;
+let requestId: IsolatedConsole['requestId'];
+/** Of the actions that take something. */
+const BODIES: Readonly<Record<string, object>> = {
+  resetTask: { cancelLive: true },
+  retryRun: { cancelLive: true },
+  backfillSchedule: { from: '2026-01-01T00:00:00Z', until: '2026-01-01T03:00:00Z' },
+};
 
 beforeAll(async () => {
   const isolated = await isolatedConsole();
   test = isolated.test;
   const { foreign } = isolated;
+  requestId = isolated.requestId;
   const run = await admitted(test);
+  const schedule = formatId('sch', isolated.scheduleId);
   routes = consoleRoutes(test.context, admissionOf(test), new EventStream(test.context));
   document = await test.json<Described>('/openapi.json');
   ids = {
@@ -60,11 +69,20 @@ beforeAll(async () => {
     '/v1/runs/{id}/retry': formatId('run', run.runId),
     '/v1/tasks/{id}/cancel': formatId('task', run.taskId),
     '/v1/tasks/{id}/reset': formatId('task', run.taskId),
+    '/v1/schedules/{id}': schedule,
+    '/v1/schedules/{id}/requests/{request}': schedule,
+    '/v1/schedules/{id}/pause': schedule,
+    '/v1/schedules/{id}/resume': schedule,
+    '/v1/schedules/{id}/trigger': schedule,
+    '/v1/schedules/{id}/backfill': schedule,
   };
 });
 
 const pathOf = ({ spec }: Route, id = ids[spec.path] ?? ''): string =>
-  spec.path.replace('{id}', id).replace('{name}', spec.path.includes('/logs/') ? 'agent.log' : 'secret.log');
+  spec.path
+    .replace('{id}', id)
+    .replace('{name}', spec.path.includes('/logs/') ? 'agent.log' : 'secret.log')
+    .replace('{request}', formatId('sreq', requestId));
 /** What a route cannot do without. */
 const NEEDS: Readonly<Record<string, string>> = {
   explain: 'ref=acme/api',
@@ -124,8 +142,7 @@ describe('every route', () => {
     // Looking first: the actions change what the others would see.
     for (const one of [...routes].sort((a, b) => a.spec.method.localeCompare(b.spec.method))) {
       const { spec } = one;
-      const body = spec.id === 'resetTask' || spec.id === 'retryRun' ? { cancelLive: true } : {};
-      const response = await asks(one, `${pathOf(one)}?${queryOf(one)}`, body);
+      const response = await asks(one, `${pathOf(one)}?${queryOf(one)}`, BODIES[spec.id]);
       if (spec.answer.schema === 'events') {
         expect(response.status).toBe(200);
         expect(response.headers.get('content-type')).toContain('text/event-stream');

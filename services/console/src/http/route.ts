@@ -14,7 +14,16 @@ export interface RouteSpec<Query extends ObjectSchema, Body extends ObjectSchema
   readonly method: 'get' | 'post';
   /** As OpenAPI writes it: `/v1/runs/{id}`. */
   readonly path: string;
-  readonly tag: 'Receipts' | 'Tasks' | 'Runs' | 'Operations' | 'Why' | 'Work' | 'Console';
+  readonly tag:
+    | 'Receipts'
+    | 'Tasks'
+    | 'Runs'
+    | 'Operations'
+    | 'Schedules'
+    | 'Goals'
+    | 'Why'
+    | 'Work'
+    | 'Console';
   readonly summary: string;
   readonly role: TokenRole;
   /** Unknown names are errors: a filter that is ignored would answer with wrong rows. */

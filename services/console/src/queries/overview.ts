@@ -77,7 +77,7 @@ type FirstRow = Omit<ItemRow, 'ahead'> & Pick<WaitingRun, 'status' | 'statusAt' 
 async function firstInLine(c: Connection): Promise<{ run: WaitingRun; item: ItemRow }[]> {
   const found = await rows<FirstRow>(
     c,
-    sql`select ${ITEM_COLUMNS}, r.status, r.status_at as "statusAt", r.reason_code as "reasonCode"
+    sql`select ${ITEM_COLUMNS}, r.status, r.status_at as "statusAt", r.reason_code as "reasonCode", r.reason_detail as detail
           from ((select * from headgate.queue_item where state <> 'delayed' order by rank_at limit ${COUNTED})
                 union all
                 (select * from headgate.queue_item where state = 'delayed' order by visible_at limit ${COUNTED})) q

@@ -43,6 +43,7 @@ export interface ItemRow extends ReadyItem {
   readonly visibleAt: Date;
   readonly dispatchedAt: Date | null;
   readonly verdict: string | null;
+  readonly detail: string | null;
   readonly ahead: number;
 }
 
@@ -97,7 +98,13 @@ function placeOf(run: WaitingRun, item: ItemRow): WaitingPlace {
         takenBackAt: (item.dispatchedAt ?? run.statusAt).getTime() + DISPATCH_TIMING.takeBackAfterMs,
       };
     case 'delayed':
-      return { kind: 'delayed', reasonCode: delayOf(run, item), visibleAt: item.visibleAt.getTime() };
+      return {
+        kind: 'delayed',
+        reasonCode: delayOf(run, item),
+        visibleAt: item.visibleAt.getTime(),
+        // Of the verdict that put it off; after an attempt it is the attempt's, which has its own place.
+        detail: item.waits === 'capacity' ? item.detail : null,
+      };
   }
 }
 
@@ -163,7 +170,8 @@ export const ITEM_COLUMNS = sql.raw(`q.run_id as "runId", q.tenant_id as "tenant
 const itemsOf = (c: Connection, ids: readonly RunId[]): Promise<ItemRow[]> =>
   rows<ItemRow>(
     c,
-    sql`select ${ITEM_COLUMNS}, line.ahead
+    sql`select ${ITEM_COLUMNS}, line.ahead,
+               (select r.reason_detail from headgate.run r where r.id = q.run_id) as detail
           from headgate.queue_item q
           cross join lateral (
             select count(*)::int as ahead from (

@@ -2,3 +2,4 @@ export * from './act.js';
 export * from './console.js';
 export * from './evidence.js';
 export * from './read.js';
+export * from './schedules.js';

@@ -4,6 +4,7 @@ export * from './operations.js';
 export * from './overview.js';
 export * from './receipt.js';
 export * from './run.js';
+export * from './schedules.js';
 export * from './shape.js';
 export * from './stream.js';
 export * from './task.js';

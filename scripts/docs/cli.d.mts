@@ -1,0 +1,2 @@
+/** `program` is commander's. */
+export function cliMarkdown(program: object): string;
