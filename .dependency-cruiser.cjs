@@ -73,6 +73,20 @@ module.exports = {
       to: { path: 'node_modules/pg/' },
     },
     {
+      name: 'web-console-knows-the-sdk-only',
+      comment:
+        'What runs in a browser is built from the client and its types; the console serves the built files.',
+      severity: 'error',
+      from: { path: '^packages/console-web/src' },
+      to: { path: ['^packages/(?!console-web/|sdk/)', '^services/'] },
+    },
+    {
+      name: 'nobody-imports-the-web-console',
+      severity: 'error',
+      from: { path: '^(packages|services)/[^/]+/src', pathNot: '^packages/console-web/' },
+      to: { path: '^packages/console-web/' },
+    },
+    {
       name: 'nothing-unresolved',
       comment: 'A package that is imported is a declared dependency.',
       severity: 'error',

@@ -62,7 +62,9 @@ export function buildInputs(root) {
 /** Whether every package that has sources has been built. */
 export function isBuilt(root) {
   return workspacePackages(root).every(
-    (folder) => !existsSync(join(folder, 'src/index.ts')) || existsSync(join(folder, 'dist/index.js')),
+    (folder) =>
+      (!existsSync(join(folder, 'src/index.ts')) || existsSync(join(folder, 'dist/index.js'))) &&
+      (!existsSync(join(folder, 'index.html')) || existsSync(join(folder, 'dist/index.html'))),
   );
 }
 

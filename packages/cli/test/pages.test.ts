@@ -23,6 +23,8 @@ const step = (fields: Partial<Explanation['steps'][number]>): Explanation['steps
   actor: null,
   receiptId: null,
   runId: null,
+  count: 1,
+  lastAt: '2026-01-31T13:50:01.000Z',
   ...fields,
 });
 
@@ -60,6 +62,22 @@ describe('why, as a tree', () => {
       │   ├ HH:MM:SS  run.claimed  A worker took the lease.
       │   └ HH:MM:SS  run.succeeded  SUCCEEDED  Done.
       └ HH:MM:SS  reject  DUPLICATE_DELIVERY  Seen.  run_1"
+    `);
+  });
+
+  it('says equal duplicates in one line, with how many and until when', () => {
+    const explanation: Explanation = {
+      ref: 'x',
+      kind: 'delivery',
+      summary: 's',
+      steps: [step({ outcome: 'reject', reasonCode: 'DUPLICATE_DELIVERY', message: 'Seen.', count: 20 })],
+      waiting: null,
+      candidates: [],
+    };
+    expect(timeless(explanationTree(explanation, recordingTerminal()))).toMatchInlineSnapshot(`
+      "why  x  (delivery)
+      s
+      └ HH:MM:SS  reject  DUPLICATE_DELIVERY  Seen.  20 times, until HH:MM:SS"
     `);
   });
 

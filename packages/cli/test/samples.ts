@@ -39,6 +39,7 @@ export const RUN: RunDetail = {
   },
   cost: { estimatedUsd: null, actualUsd: 0.84, maxUsd: 3, exceededAt: null },
   waiting: null,
+  lease: null,
   attempts: [],
   operations: [],
   usage: null,

@@ -302,3 +302,55 @@ describe('nothing known', () => {
     expect(explainNothing('abc', [], now).summary).toContain('No source has delivered anything yet.');
   });
 });
+
+describe('equal receipts', () => {
+  const twenty = Array.from({ length: 20 }, (_, n) =>
+    aReceipt({
+      id: systemIds.next('rcpt'),
+      existing: true,
+      outcome: 'reject',
+      reasonCode: 'DUPLICATE_DELIVERY',
+      rule: 'delivery-dedupe',
+      at: at(2 + n),
+    }),
+  );
+  const explainedOf = (receipts: readonly ReceiptFact[], events: readonly EventFact[] = []) =>
+    explain({
+      ref: 'x',
+      kind: 'delivery',
+      facts: { ...NO_FACTS, receipts, runs: [aRun()], events },
+      waiting: null,
+      isCut: false,
+    });
+
+  it('I17: twenty equal duplicates are one step with a count, in the place of the first', () => {
+    const { steps, summary } = explainedOf(
+      [aReceipt(), ...twenty],
+      [anEvent('run.claimed', 5), anEvent('run.claimed', 8)],
+    );
+    expect(steps.map(({ type, reasonCode, count }) => [type, reasonCode, count])).toEqual([
+      ['receipt.decision', 'ADMITTED', 1],
+      ['receipt.decision', 'DUPLICATE_DELIVERY', 20],
+      // What happened to the run is never folded.
+      ['run.claimed', null, 1],
+      ['run.claimed', null, 1],
+    ]);
+    expect(steps[1]).toMatchObject({ at: at(2), lastAt: at(21), receiptId: twenty[0]?.id });
+    expect(summary).toContain('21 signals led to 1 run (20 met a run that was there before).');
+  });
+
+  it('I17: a duplicate that differs in what it says stays a step of its own', () => {
+    const other = aReceipt({ ...twenty[0], id: systemIds.next('rcpt'), eventId: '1/other', at: at(30) });
+    expect(explainedOf([aReceipt(), ...twenty, other]).steps.map((step) => step.count)).toEqual([1, 20, 1]);
+  });
+
+  it('no receipt is lost in folding, whatever the order', () => {
+    fc.assert(
+      fc.property(fc.shuffledSubarray(twenty), (some) => {
+        const { steps } = explainedOf([aReceipt(), ...some]);
+        expect(steps.reduce((sum, step) => sum + step.count, 0)).toBe(some.length + 1);
+        expect(steps.length).toBeLessThanOrEqual(2);
+      }),
+    );
+  });
+});

@@ -6,12 +6,20 @@ import type {
   Artifact,
   Backfill,
   BackfillRequest,
+  Caller,
   CancelRequest,
   DeadLetter,
   DeadLetterQuery,
   Explanation,
+  Facets,
   Goal,
   GoalDetail,
+  LogFile,
+  LogMatches,
+  LogQuery,
+  LogRange,
+  LogSearch,
+  Overview,
   Page,
   PageQuery,
   PauseRequest,
@@ -22,6 +30,7 @@ import type {
   Run,
   RunDetail,
   RunQuery,
+  RunResult,
   Schedule,
   ScheduleDetail,
   ScheduleRequest,
@@ -59,6 +68,11 @@ export interface Client {
     artifacts(id: string): Promise<Page<Artifact>>;
     /** The content of the newest attempt's, or of the given one's. */
     artifact(id: string, name: string, attempt?: number): Promise<Response>;
+    /** What it sealed; NOT_FOUND before it did. */
+    result(id: string): Promise<RunResult>;
+    logs(id: string): Promise<Page<LogFile>>;
+    log(id: string, name: string, query: LogQuery): Promise<LogRange>;
+    searchLog(id: string, name: string, query: LogSearch): Promise<LogMatches>;
   };
   readonly workers: Listing<Worker, WorkerQuery>;
   readonly schedules: Listing<Schedule, PageQuery> & {
@@ -85,6 +99,10 @@ export interface Client {
   explain(ref: string): Promise<Explanation>;
   /** A rejected request throws, with the receipt's id in the problem. */
   submitWork(request: WorkRequest, options?: WorkOptions): Promise<SignalAnswer>;
+  /** Who this client is. */
+  caller(): Promise<Caller>;
+  overview(): Promise<Overview>;
+  facets(): Promise<Facets>;
   openApi(): Promise<unknown>;
 }
 
@@ -125,6 +143,10 @@ export function createClient(options: ClientOptions): Client {
           query: { attempt },
           headers: { accept: '*/*' },
         }),
+      result: (id) => get(at('runs', id, '/result')),
+      logs: (id) => get(at('runs', id, '/logs')),
+      log: (id, name, query) => get(at('runs', id, `/logs/${encodeURIComponent(name)}`), query),
+      searchLog: (id, name, query) => get(at('runs', id, `/logs/${encodeURIComponent(name)}/matches`), query),
     },
     workers: list('/v1/workers'),
     schedules: {
@@ -149,6 +171,9 @@ export function createClient(options: ClientOptions): Client {
     explain: (ref) => get('/v1/explain', { ref }),
     submitWork: (request, { idempotencyKey } = {}) =>
       post('/v1/work', request, idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    caller: () => get('/v1/caller'),
+    overview: () => get('/v1/overview'),
+    facets: () => get('/v1/facets'),
     openApi: () => get('/openapi.json'),
   };
 }

@@ -6,7 +6,8 @@ export type Fetch = (input: string, init: RequestInit) => Promise<Response>;
 export interface TransportOptions {
   /** Where Headgate listens: `http://127.0.0.1:8080`. */
   readonly url: string;
-  readonly token: string;
+  /** Null in a page of Headgate’s own console: the browser’s cookie signs the requests. */
+  readonly token: string | null;
   /** Default: the platform's. */
   readonly fetch?: Fetch;
 }
@@ -22,7 +23,7 @@ export interface Call {
 
 export class Transport {
   readonly #base: string;
-  readonly #token: string;
+  readonly #token: string | null;
   readonly #fetch: Fetch;
 
   constructor(options: TransportOptions) {
@@ -50,7 +51,7 @@ export class Transport {
         redirect: 'error',
         headers: {
           accept: 'application/json',
-          authorization: `Bearer ${this.#token}`,
+          ...(this.#token === null ? {} : { authorization: `Bearer ${this.#token}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },

@@ -14,6 +14,7 @@ export * from './tables/deferred-signals.js';
 export * from './tables/deliveries.js';
 export * from './tables/dimensions.js';
 export * from './tables/dispatched-runs.js';
+export * from './tables/event-feed.js';
 export * from './tables/feedback.js';
 export * from './tables/forge-repositories.js';
 export * from './tables/goals.js';

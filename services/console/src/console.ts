@@ -1,8 +1,9 @@
 /**
- * The console: REST, OpenAPI, *why*, Bull Board and pages, for whoever holds a token.
+ * The console: REST, OpenAPI, *why*, the event stream, Bull Board and the web console, for whoever holds a token.
  *
  * It reads as `headgate_api`, under row level security, in one transaction per answer; it cancels under the same role;
- * and asks for work again through admission, like every other trigger. It keeps nothing in memory: any number may run.
+ * and asks for work again through admission, like every other trigger. In memory it keeps who listens to the stream, and
+ * nothing else: any number may run.
  */
 import { Admission } from '@headgate/admission';
 import { policyArrives, type Service, type ServiceContext } from '@headgate/service';
@@ -16,13 +17,22 @@ import {
   limiter,
   mountRoutes,
   type RateLimits,
+  type Route,
   strictHeaders,
 } from './http/index.js';
 import { openApiDocument } from './openapi/document.js';
-import { type ApiDocument, mountPages } from './pages/index.js';
 import { waitingReader } from './queries/index.js';
-import { actRoutes, goalRoutes, readRoutes, scheduleRoutes } from './routes/index.js';
+import {
+  actRoutes,
+  consolePageRoutes,
+  evidenceRoutes,
+  goalRoutes,
+  readRoutes,
+  scheduleRoutes,
+} from './routes/index.js';
 import { mountSessions } from './session-routes.js';
+import { EventStream } from './stream/index.js';
+import { mountWebConsole } from './web-console.js';
 
 export interface ConsoleOptions {
   readonly rateLimits?: Partial<RateLimits>;
@@ -48,33 +58,46 @@ export function createConsole(context: ServiceContext, options: ConsoleOptions =
       for (const { tenantId, queue } of runs) void context.bus.wake('ready', { tenantId, queue });
     },
   });
+  const stream = new EventStream(context);
   return {
     name: 'console',
-    router: consoleRouter(context, admission, { ...DEFAULT_RATE_LIMITS, ...options.rateLimits }),
-    start: async () => {},
+    router: consoleRouter(context, admission, stream, { ...DEFAULT_RATE_LIMITS, ...options.rateLimits }),
+    start: async () => stream.start(),
     ready: () => policyArrives(context),
-    drain: () => admission.idle(),
-    stop: async () => {},
+    // Streams have no end of their own.
+    drain: async () => {
+      await stream.stop();
+      await admission.idle();
+    },
+    stop: () => stream.stop(),
   };
 }
 
 /** The API's routes, as they are served and described. */
-export const consoleRoutes = (context: ServiceContext, admission: Admission) => {
+export function consoleRoutes(
+  context: ServiceContext,
+  admission: Admission,
+  stream: EventStream,
+): readonly Route[] {
   const waiting = waitingReader(context);
-  return {
-    waiting,
-    routes: [
-      ...readRoutes(context, waiting),
-      ...actRoutes({ context, admission }, waiting),
-      ...scheduleRoutes(context),
-      ...goalRoutes(context),
-    ],
-  };
-};
+  return [
+    ...readRoutes(context, waiting),
+    ...evidenceRoutes(context),
+    ...consolePageRoutes(context, stream, API_VERSION),
+    ...actRoutes({ context, admission }, waiting),
+    ...scheduleRoutes(context),
+    ...goalRoutes(context),
+  ];
+}
 
-function consoleRouter(context: ServiceContext, admission: Admission, limits: RateLimits): Router {
+function consoleRouter(
+  context: ServiceContext,
+  admission: Admission,
+  stream: EventStream,
+  limits: RateLimits,
+): Router {
   const router = Router();
-  const { waiting, routes } = consoleRoutes(context, admission);
+  const routes = consoleRoutes(context, admission, stream);
   const document = openApiDocument(routes, API_VERSION);
   const before = [limiter(limits.apiPerMinute), strictHeaders()];
 
@@ -84,7 +107,7 @@ function consoleRouter(context: ServiceContext, admission: Admission, limits: Ra
     if ((await callerOf(context, request)) === null) throw unauthorized();
     response.json(document);
   });
-  mountPages(router, context, waiting, document as unknown as ApiDocument, before);
+  mountWebConsole(router, before);
   mountBullBoard(router, context);
   router.use(unavailable);
   return router;

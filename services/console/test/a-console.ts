@@ -53,11 +53,14 @@ export async function aConsole(
   options: ConsoleOptions & {
     readonly redis?: TestRedis;
     readonly policy?: Policy;
+    readonly store?: TestStore;
     /** Instead of the database's own. */
     readonly apiUrl?: string;
+    /** Of the console; rows are seeded directly. */
+    readonly serviceUrl?: string;
   } = {},
 ): Promise<TestConsole> {
-  const store = await testStore();
+  const store = options.store ?? (await testStore());
   const dataDir = temporaryDataFolder();
   atEnd(() => removeDataFolder(dataDir));
   const read = readSettings({ HEADGATE_DATA_DIR: dataDir });
@@ -66,7 +69,7 @@ export async function aConsole(
   const context = createContext({
     settings: read.settings,
     name: 'test console',
-    serviceUrl: store.urls.serviceUrl,
+    serviceUrl: options.serviceUrl ?? store.urls.serviceUrl,
     apiUrl: options.apiUrl ?? store.urls.apiUrl,
     redisUrl: options.redis?.url ?? null,
     ...(options.redis === undefined ? {} : { hintPrefix: options.redis.prefix }),
@@ -87,6 +90,7 @@ export async function aConsole(
     routers: [healthRouter(context, new Date()), service.router],
   });
   atEnd(() => edge.close());
+  atEnd(() => service.stop());
   await service.start();
   await service.ready();
 

@@ -16,6 +16,9 @@ const READS = [
   '/v1/queues',
   '/v1/dead-letters',
   '/v1/explain?ref=anything',
+  '/v1/caller',
+  '/v1/overview',
+  '/v1/facets',
   '/openapi.json',
 ];
 
@@ -28,7 +31,7 @@ describe('who may ask', () => {
 
   it('tells a stranger nothing on any route, and says how to sign in', async () => {
     const test = shared;
-    for (const path of [...READS, '/v1/runs/run_00000000000000000000000000', '/bull/']) {
+    for (const path of [...READS, '/v1/stream', '/v1/runs/run_00000000000000000000000000', '/bull/']) {
       for (const token of [null, 'hg_wrong', '']) {
         const response = await test.ask(path, { token });
         expect(response.status, path).toBe(401);

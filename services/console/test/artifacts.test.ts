@@ -99,4 +99,29 @@ describe('artifacts', () => {
       expect(await response.text(), name).not.toContain('hg_secret');
     }
   });
+
+  it('answers one range of bytes, so that a large one need not be read whole', async () => {
+    const { test, id, keep } = await aRunWithArtifacts();
+    await keep(1, 'agent.log', '0123456789');
+    const ask = (range: string) => test.ask(`/v1/runs/${id}/artifacts/agent.log`, { headers: { range } });
+    for (const [range, text, place] of [
+      ['bytes=2-4', '234', 'bytes 2-4/10'],
+      ['bytes=7-', '789', 'bytes 7-9/10'],
+      ['bytes=-2', '89', 'bytes 8-9/10'],
+      ['bytes=8-99', '89', 'bytes 8-9/10'],
+    ] as const) {
+      const response = await ask(range);
+      expect(response.status, range).toBe(206);
+      expect(response.headers.get('content-range'), range).toBe(place);
+      expect(await response.text(), range).toBe(text);
+    }
+    const outside = await ask('bytes=10-');
+    expect(outside.status).toBe(416);
+    expect(outside.headers.get('content-range')).toBe('bytes */10');
+    for (const range of ['lines=1-2', 'bytes=1-2,4-5', 'bytes=-']) {
+      const whole = await ask(range);
+      expect(whole.status, range).toBe(200);
+      expect(await whole.text(), range).toBe('0123456789');
+    }
+  });
 });

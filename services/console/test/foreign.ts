@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { formatId, type GoalId, type ScheduleId, type ScheduleRequestId, systemIds } from '@headgate/domain';
-import { artifacts, goals, observations, requestTicks, schedules } from '@headgate/store';
+import { artifacts, goals, observations, requestTicks, schedules, seals } from '@headgate/store';
 import { claimRun, finishRun, type RunInStatus, runInStatus } from '@headgate/testkit';
 import { aConsole, type TestConsole } from './a-console.js';
 import { foreignRun } from './seeds.js';
@@ -26,10 +26,26 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
   const path = join('run', '1', 'secret.log');
   await mkdir(join(test.context.paths.artifacts, 'run', '1'), { recursive: true });
   await writeFile(join(test.context.paths.artifacts, path), 'secret content');
+  await mkdir(join(test.context.paths.artifacts, run, '1'), { recursive: true });
+  await writeFile(join(test.context.paths.artifacts, run, '1', 'agent.log'), 'secret log\n');
   await test.store.service.use((c) =>
     artifacts.insert(c, { fence: lease.fence, tenantId: test.other.id, attemptNo: 1 }, [
       { name: 'secret.log', path, bytes: 14, sha256: Buffer.alloc(32, 1), mediaType: 'text/plain' },
     ]),
+  );
+  await seals.put(
+    test.store.service,
+    lease.fence,
+    lease.attemptId,
+    {
+      verdict: 'no-change',
+      baseVersion: 'a'.repeat(40),
+      commitSha: null,
+      verification: null,
+      summary: 'secret summary',
+      bundle: Buffer.alloc(0),
+    },
+    null,
   );
   await finishRun(test.store, lease, {
     kind: 'failed',
@@ -120,6 +136,16 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     `/v1/runs/${run}`,
     `/v1/runs/${run}/artifacts`,
     `/v1/runs/${run}/artifacts/secret.log`,
+    `/v1/runs/${run}/result`,
+    `/v1/runs/${run}/logs`,
+    `/v1/runs/${run}/logs/agent.log?attempt=1`,
+    `/v1/runs/${run}/logs/agent.log/matches?attempt=1&text=secret`,
+    `/v1/runs?ids=${run}`,
+    '/v1/runs?waitingReason=NO_CAPABLE_WORKER',
+    '/v1/runs?tenant=other',
+    '/v1/caller',
+    '/v1/overview',
+    '/v1/facets',
     '/v1/tasks',
     `/v1/tasks/${formatId('task', foreign.taskId)}`,
     '/v1/receipts',
@@ -142,6 +168,8 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
   ];
   const secrets = [
     'secret content',
+    'secret log',
+    'secret summary',
     'secret detail',
     'others-source',
     'secret-schedule',

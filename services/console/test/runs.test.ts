@@ -155,6 +155,7 @@ describe('GET /v1/runs/{id}', () => {
       artifactBytes: 0,
       providerCalls: 3,
       costUsd: 0.5,
+      byModel: [{ model: 'small', inputTokens: 1000, outputTokens: 20, costUsd: 0.5 }],
     });
   });
 

@@ -83,6 +83,8 @@ export interface BreakResult {
 export async function breakEverything(options: BreakOptions): Promise<BreakResult> {
   const { instance, client, terminal, now } = options;
   const startedAtMs = performance.now();
+  const deliveryId = randomUUID();
+  terminal.out(`Watch it: ${instance.url}/demo/${deliveryId}`);
   const page = new StepPage(
     terminal,
     `Break everything: ${DELIVERIES} duplicates, a killed worker, an emptied Redis`,
@@ -98,7 +100,6 @@ export async function breakEverything(options: BreakOptions): Promise<BreakResul
   page.set(WORKER, 'done', `process ${first.pid}, queue ${QUEUE}`);
 
   page.set(SEND, 'active');
-  const deliveryId = randomUUID();
   const runId = await sendDuplicates(deliveryId, subject, options, page);
 
   page.set(WORK, 'active', 'waiting to be claimed');

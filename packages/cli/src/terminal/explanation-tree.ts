@@ -89,6 +89,7 @@ function stepLine(step: ExplanationStep, { colors }: Terminal): string {
     step.outcome === null ? step.type : paint(step.outcome),
     ...(step.reasonCode === null ? [] : [colors.bold(step.reasonCode)]),
     step.message,
+    ...(step.count === 1 ? [] : [colors.bold(`${step.count} times, until ${timeOfDay(step.lastAt)}`)]),
     ...(details.length === 0 ? [] : [colors.dim(details.join(', '))]),
   ].join('  ');
 }

@@ -14,6 +14,10 @@ export interface Step {
   readonly actor: string | null;
   readonly receiptId: ReceiptId | null;
   readonly runId: RunId | null;
+  /** How many equal ones it stands for. */
+  readonly count: number;
+  /** Of the last of them. */
+  readonly lastAt: Date;
 }
 
 export interface Candidate {

@@ -9,6 +9,7 @@ import { quoted } from '../sentences.js';
 import { eventMessage, receiptOf } from './event-words.js';
 import type { Step } from './explanation.js';
 import type { AttemptFact, EventFact, Facts, ReceiptFact } from './facts.js';
+import { foldEqual } from './fold.js';
 
 interface Ranked {
   readonly step: Step;
@@ -41,7 +42,7 @@ export function stepsOf(facts: Facts): readonly Step[] {
       return step === null ? [] : [{ step, atMs: step.at.getTime(), rank: RANK.attempt, id: attempt.id }];
     }),
   ];
-  return ranked.sort(byCause).map((one) => one.step);
+  return foldEqual(ranked.sort(byCause).map((one) => one.step));
 }
 
 /** When the run that a decision made began, by the decision's receipt. */
@@ -72,6 +73,8 @@ function receiptStep(receipt: ReceiptFact): Step {
     actor: receipt.actor,
     receiptId: receipt.id,
     runId: receipt.runId,
+    count: 1,
+    lastAt: receipt.at,
   };
 }
 
@@ -99,6 +102,8 @@ function eventStep(event: EventFact, facts: Facts): Step {
     actor: event.actor,
     receiptId: receiptOf(event.data),
     runId: event.runId,
+    count: 1,
+    lastAt: event.at,
   };
 }
 
@@ -120,6 +125,8 @@ function attemptStep(attempt: AttemptFact): Step | null {
     actor: `worker:${formatId('wkr', attempt.workerId)}`,
     receiptId: null,
     runId: attempt.runId,
+    count: 1,
+    lastAt: attempt.finishedAt,
   };
 }
 

@@ -16,6 +16,10 @@ export interface ExplanationStep {
   readonly actor: string | null;
   readonly receiptId: string | null;
   readonly runId: string | null;
+  /** How many equal ones this step stands for: duplicates that differ in nothing but their time are one step. */
+  readonly count: number;
+  /** Of the last of them. */
+  readonly lastAt: Instant;
 }
 
 /** Something else that the reference may mean, or, when nothing is known, what to check. */

@@ -84,17 +84,36 @@ export interface RunAttempt {
   readonly fencingToken: string;
   readonly status: AttemptStatusAnswer;
   readonly reasonCode: ReasonCode | null;
+  readonly detail: string | null;
   readonly startedAt: Instant;
   readonly finishedAt: Instant | null;
   readonly costUsd: number;
+  /** What was kept of it, bounded: commands with their outcome and the end of their output, changed files. */
+  readonly evidence: unknown;
 }
 
+/** One side effect: first intended, then called, then known to have happened or not. */
 export interface RunOperation {
   readonly key: string;
   readonly kind: OperationKind;
   readonly status: OperationState;
   readonly externalId: string | null;
   readonly url: string | null;
+  readonly tries: number;
+  readonly detail: string | null;
+  readonly intendedAt: Instant;
+  readonly attemptedAt: Instant | null;
+  /** When its outcome was known. */
+  readonly settledAt: Instant | null;
+}
+
+/** The right to act now. */
+export interface RunLease {
+  readonly acquiredAt: Instant;
+  /** Grows with each heartbeat. */
+  readonly expiresAt: Instant;
+  /** Heartbeats renew it no further than this. */
+  readonly renewUntil: Instant;
 }
 
 /** Summed over the attempts that reported it. */
@@ -107,6 +126,13 @@ export interface RunUsage {
   readonly artifactBytes: number;
   readonly providerCalls: number;
   readonly costUsd: number;
+  /** The dearest first; null: the attempt named no model. */
+  readonly byModel: {
+    readonly model: string | null;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+    readonly costUsd: number;
+  }[];
 }
 
 export interface RunEvent {
@@ -117,9 +143,14 @@ export interface RunEvent {
   readonly to: RunStatus | null;
   readonly reasonCode: ReasonCode | null;
   readonly actor: string | null;
+  readonly attempt: number | null;
+  /** A whole number in decimal. */
+  readonly fencingToken: string | null;
 }
 
 export interface RunDetail extends Run {
+  /** Null: no worker holds it. */
+  readonly lease: RunLease | null;
   readonly attempts: RunAttempt[];
   readonly operations: RunOperation[];
   /** Null: no attempt has reported any. */
@@ -134,8 +165,30 @@ export interface RunQuery extends PageQuery, TimeQuery {
   readonly route?: string;
   /** `owner/name`. */
   readonly repository?: string;
+  readonly tenant?: string;
   readonly workKey?: string;
   readonly taskId?: string;
+  /** Runs that wait, and wait for this reason now; `READY`: only for their turn. */
+  readonly waitingReason?: ReasonCode;
+  /** These runs, at most 200, separated by commas. */
+  readonly ids?: string;
+}
+
+/** What a run sealed before its first side effect. */
+export interface RunResult {
+  readonly runId: string;
+  readonly verdict: 'changes' | 'no-change';
+  readonly baseVersion: string;
+  readonly commitSha: string | null;
+  /** Of the bundle that holds the commit. */
+  readonly bytes: number;
+  readonly sealedAt: Instant;
+  /** The agent's words. */
+  readonly summary: string | null;
+  /** What the route's verification said; null: there was nothing to verify. */
+  readonly verification: unknown;
+  /** The unified diff, of the attempt that sealed; null: it lies on no disk that is known here. */
+  readonly patch: Artifact | null;
 }
 
 /** What an attempt left on disk. */

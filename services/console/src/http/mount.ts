@@ -56,7 +56,7 @@ function answer({ spec, handle }: Route): RequestHandler {
       response,
     };
     const result = await handle(input);
-    if (spec.answer.schema === 'bytes') return;
+    if (spec.answer.schema === 'bytes' || spec.answer.schema === 'events') return;
     response.setHeader('cache-control', 'no-store');
     response.status(spec.answer.status).json(result);
   };

@@ -14,14 +14,23 @@ export interface RouteSpec<Query extends ObjectSchema, Body extends ObjectSchema
   readonly method: 'get' | 'post';
   /** As OpenAPI writes it: `/v1/runs/{id}`. */
   readonly path: string;
-  readonly tag: 'Receipts' | 'Tasks' | 'Runs' | 'Operations' | 'Schedules' | 'Goals' | 'Why' | 'Work';
+  readonly tag:
+    | 'Receipts'
+    | 'Tasks'
+    | 'Runs'
+    | 'Operations'
+    | 'Schedules'
+    | 'Goals'
+    | 'Why'
+    | 'Work'
+    | 'Console';
   readonly summary: string;
   readonly role: TokenRole;
   /** Unknown names are errors: a filter that is ignored would answer with wrong rows. */
   readonly query: Query;
   readonly body: Body | null;
-  /** `bytes`: the handler writes the answer itself. */
-  readonly answer: { readonly status: 200 | 202; readonly schema: Answer | 'bytes' };
+  /** `bytes` and `events` (server-sent): the handler writes the answer itself. */
+  readonly answer: { readonly status: 200 | 202; readonly schema: Answer | 'bytes' | 'events' };
   /** Statuses of problems besides 400, 401, 403, 429 and 500. */
   readonly problems: readonly number[];
 }

@@ -1,7 +1,15 @@
 /** The OpenAPI document, from the declared routes and their schemas. */
 import { OpenAPIRegistry, OpenApiGeneratorV31 } from '@asteasolutions/zod-to-openapi';
 import type { Route } from '../http/index.js';
-import { problemSchema, signalAnswerSchema, workBody, z } from '../schemas/index.js';
+import {
+  problemSchema,
+  signalAnswerSchema,
+  streamBeatSchema,
+  streamChangeSchema,
+  streamReloadSchema,
+  workBody,
+  z,
+} from '../schemas/index.js';
 
 export type OpenApiDocument = ReturnType<OpenApiGeneratorV31['generateDocument']>;
 
@@ -30,25 +38,20 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
       request: {
         params: paramsOf(spec.path),
         query: spec.query,
+        ...(spec.answer.schema === 'events'
+          ? { headers: z.object({ 'Last-Event-ID': z.string().optional() }) }
+          : {}),
         ...(spec.body === null
           ? {}
           : { body: { required: false, content: { 'application/json': { schema: spec.body } } } }),
       },
       responses: {
-        [spec.answer.status]:
-          spec.answer.schema === 'bytes'
-            ? {
-                description: 'The bytes',
-                content: {
-                  'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) },
-                  'text/plain': { schema: z.string() },
-                },
-              }
-            : { description: spec.summary, content: { 'application/json': { schema: spec.answer.schema } } },
+        [spec.answer.status]: answerOf(spec),
         ...problemsOf([400, 401, 403, ...spec.problems, 429, 500]),
       },
     });
   }
+  describeStream(registry);
   describeIntake(registry, security);
   return new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
@@ -59,6 +62,38 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
     },
     servers: [{ url: '/' }],
   });
+}
+
+function answerOf({ answer, summary }: Route['spec']) {
+  switch (answer.schema) {
+    case 'bytes':
+      return {
+        description: 'The bytes; of a range (RFC 9110) with 206',
+        content: {
+          'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) },
+          'text/plain': { schema: z.string() },
+        },
+      };
+    case 'events':
+      return {
+        description:
+          'Server-sent events: `change` (data: StreamChange), `beat` (StreamBeat), `reload` (StreamReload). Each change and beat has an id; send the last one back as Last-Event-ID to go on from there. A change may come twice.',
+        content: { 'text/event-stream': { schema: z.string() } },
+      };
+    default:
+      return { description: summary, content: { 'application/json': { schema: answer.schema } } };
+  }
+}
+
+/** What the data of server-sent events is, for the schemas of the document. */
+function describeStream(registry: OpenAPIRegistry): void {
+  for (const [name, schema] of Object.entries({
+    StreamChange: streamChangeSchema,
+    StreamBeat: streamBeatSchema,
+    StreamReload: streamReloadSchema,
+  })) {
+    registry.register(name, schema);
+  }
 }
 
 /** What the intake serves, on the same port in `headgate up`: described here, where people look. */

@@ -69,7 +69,8 @@ function lookThrough<Id extends string>(
   );
 }
 
-const writeCursor = (id: string | null | undefined): string | null =>
+/** The cursor behind a row. */
+export const writeCursor = (id: string | null | undefined): string | null =>
   id == null ? null : Buffer.from(id, 'utf8').toString('base64url');
 
 function readCursor(cursor: string): string {

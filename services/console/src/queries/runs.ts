@@ -1,10 +1,7 @@
-/** Runs: pages, one with everything about it, and the rows that other answers hold. */
+/** Runs: pages, and the rows that other answers hold. */
 import {
-  type AttemptId,
-  type EventId,
   formatId,
   hashWorkKey,
-  type LeaseId,
   type PublicStatus,
   parseId,
   publicStatus,
@@ -14,24 +11,15 @@ import {
   type RunId,
   type RunStatus,
   type TaskId,
-  type WorkerId,
 } from '@headgate/domain';
-import type {
-  Page,
-  Run,
-  RunAttempt,
-  RunDetail,
-  RunEvent,
-  RunLimitsAnswer,
-  RunOperation,
-  RunUsage,
-} from '@headgate/sdk';
+import type { Page, Run, RunLimitsAnswer } from '@headgate/sdk';
 import type { Connection } from '@headgate/store';
 import { type SQL, sql } from 'drizzle-orm';
 import type { z } from 'zod';
+import { badRequest } from '../http/problems.js';
 import type { runQuery } from '../schemas/index.js';
 import { instantOf, instantOrNull } from './instants.js';
-import { between, pageOf } from './page.js';
+import { between, type PageQuestion, pageOf, writeCursor } from './page.js';
 import { list, rows } from './read.js';
 import type { WaitingReader } from './waiting.js';
 
@@ -154,6 +142,10 @@ export async function runPageOf(
                          where k.key_hash = ${hashWorkKey(query.workKey)} and k.work_key = ${query.workKey})`,
     );
   }
+  if (query.ids !== undefined) within.push(sql`x.id = any (${list(runIdsOf(query.ids), 'uuid')})`);
+  if (query.tenant !== undefined) {
+    within.push(sql`x.tenant_id in (select t.id from headgate.tenant t where t.key = ${query.tenant})`);
+  }
   const filters: SQL[] = [];
   if (query.status !== undefined) filters.push(sql`x.status = ${query.status}::headgate.run_status`);
   if (query.publicStatus !== undefined) {
@@ -165,106 +157,62 @@ export async function runPageOf(
       sql`x.repository_id in (select p.id from headgate.repository p where p.full_name = ${query.repository})`,
     );
   }
-  const { ids, nextCursor } = await pageOf<RunId>(c, {
+  const question = {
     from: sql`headgate.run x`,
     within,
     filters,
     columns: ['status', 'route', 'repository_id'],
     limit: query.limit,
     cursor: query.cursor,
-  });
+  };
+  if (query.waitingReason !== undefined) return waitingPage(c, waiting, question, query.waitingReason);
+  const { ids, nextCursor } = await pageOf<RunId>(c, question);
   return { items: await runAnswers(c, waiting, ids), nextCursor };
+}
+
+const MAX_IDS = 200;
+
+/** What cannot be an id names nothing. */
+function runIdsOf(text: string): readonly RunId[] {
+  const ids = text.split(',');
+  if (ids.length > MAX_IDS) throw badRequest(`query.ids: at most ${MAX_IDS} ids, ${ids.length} were given.`);
+  return ids.flatMap((id) => parseId('run', id) ?? []);
+}
+
+/** Waiting runs looked at for one page at most: why one waits is counted from the rows of now, not stored. */
+const MAX_REASONED = 600;
+const REASONED_AT_ONCE = 200;
+/** Reasons of runs that rest before the queue. */
+const WITHOUT_ITEM: readonly ReasonCode[] = ['APPROVAL_REQUIRED', 'ADMITTED'];
+
+async function waitingPage(
+  c: Connection,
+  waiting: WaitingReader,
+  question: PageQuestion,
+  reasonCode: ReasonCode,
+): Promise<Page<Run>> {
+  const inQueue = sql`exists (select 1 from headgate.queue_item q where q.run_id = x.id)`;
+  const asked: PageQuestion = {
+    ...question,
+    within: WITHOUT_ITEM.includes(reasonCode) ? question.within : [...question.within, inQueue],
+    filters: [...question.filters, sql`x.status::text = any (${list(statusesOf('waiting'), 'text')})`],
+    limit: REASONED_AT_ONCE,
+  };
+  const items: Run[] = [];
+  let { cursor } = question;
+  for (let lookedAt = 0; lookedAt < MAX_REASONED; lookedAt += REASONED_AT_ONCE) {
+    const { ids, nextCursor } = await pageOf<RunId>(c, { ...asked, cursor });
+    const runs = await runAnswers(c, waiting, ids);
+    for (const [at, run] of runs.entries()) {
+      if (run.waiting?.reasonCode !== reasonCode) continue;
+      items.push(run);
+      if (items.length === question.limit) return { items, nextCursor: writeCursor(ids[at]) };
+    }
+    if (nextCursor === null) return { items, nextCursor: null };
+    cursor = nextCursor;
+  }
+  return { items, nextCursor: cursor ?? null };
 }
 
 const statusesOf = (wanted: PublicStatus): readonly RunStatus[] =>
   RUN_STATUSES.filter((status) => publicStatus(status) === wanted);
-
-/** Null: no such run, or not the caller's. */
-export async function runDetail(
-  c: Connection,
-  waiting: WaitingReader,
-  runId: RunId,
-): Promise<RunDetail | null> {
-  const [run] = await runAnswers(c, waiting, [runId]);
-  if (run === undefined) return null;
-  return {
-    ...run,
-    attempts: await attemptsOf(c, runId),
-    operations: await operationsOf(c, runId),
-    usage: await usageOf(c, runId),
-    events: await eventsOf(c, runId),
-  };
-}
-
-async function attemptsOf(c: Connection, runId: RunId): Promise<RunAttempt[]> {
-  const found = await rows<{
-    id: AttemptId;
-    number: number;
-    workerId: WorkerId;
-    leaseId: LeaseId;
-    fencingToken: string;
-    status: RunAttempt['status'];
-    reasonCode: ReasonCode | null;
-    startedAt: Date;
-    finishedAt: Date | null;
-    costUsd: number;
-  }>(
-    c,
-    sql`select id, number, worker_id as "workerId", lease_id as "leaseId", fencing_token as "fencingToken", status,
-               reason_code as "reasonCode", started_at as "startedAt", finished_at as "finishedAt",
-               cost_usd as "costUsd"
-          from headgate.attempt where run_id = ${runId}::uuid order by number`,
-  );
-  return found.map((row) => ({
-    ...row,
-    id: formatId('att', row.id),
-    workerId: formatId('wkr', row.workerId),
-    leaseId: formatId('lease', row.leaseId),
-    startedAt: instantOf(row.startedAt),
-    finishedAt: instantOrNull(row.finishedAt),
-  }));
-}
-
-const operationsOf = (c: Connection, runId: RunId): Promise<RunOperation[]> =>
-  rows<RunOperation>(
-    c,
-    sql`select key, kind, state as status, external_id as "externalId", url
-          from headgate.operation where run_id = ${runId}::uuid order by intended_at, id`,
-  );
-
-async function usageOf(c: Connection, runId: RunId): Promise<RunUsage | null> {
-  const [sum] = await rows<RunUsage & { reported: number }>(
-    c,
-    sql`select count(*)::int as reported, coalesce(array_agg(distinct model) filter (where model is not null), '{}') as models,
-               coalesce(sum(input_tokens), 0)::float8 as "inputTokens",
-               coalesce(sum(output_tokens), 0)::float8 as "outputTokens",
-               coalesce(sum(tool_ms), 0)::float8 as "toolMs", coalesce(sum(cpu_ms), 0)::float8 as "cpuMs",
-               coalesce(sum(artifact_bytes), 0)::float8 as "artifactBytes",
-               coalesce(sum(provider_calls), 0)::float8 as "providerCalls",
-               coalesce(sum(cost_usd), 0) as "costUsd"
-          from headgate.usage where run_id = ${runId}::uuid`,
-  );
-  if (sum === undefined || sum.reported === 0) return null;
-  const { reported: _reported, ...usage } = sum;
-  return usage;
-}
-
-/** Events of one run shown at most; a run that has more keeps its newest. */
-const MAX_EVENTS = 500;
-
-async function eventsOf(c: Connection, runId: RunId): Promise<RunEvent[]> {
-  const found = await rows<{
-    id: EventId;
-    at: Date;
-    type: string;
-    from: RunStatus | null;
-    to: RunStatus | null;
-    reasonCode: ReasonCode | null;
-    actor: string | null;
-  }>(
-    c,
-    sql`select id, at, type, from_status as "from", to_status as "to", reason_code as "reasonCode", actor
-          from headgate.run_event where run_id = ${runId}::uuid order by id desc limit ${MAX_EVENTS}`,
-  );
-  return found.reverse().map((row) => ({ ...row, id: formatId('evt', row.id), at: instantOf(row.at) }));
-}

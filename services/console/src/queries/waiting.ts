@@ -37,7 +37,7 @@ export type WaitingReader = (
   runs: readonly WaitingRun[],
 ) => Promise<ReadonlyMap<RunId, Waiting>>;
 
-interface ItemRow extends ReadyItem {
+export interface ItemRow extends ReadyItem {
   readonly state: 'delayed' | 'ready' | 'dispatched';
   readonly waits: 'capacity' | 'backoff' | null;
   readonly visibleAt: Date;
@@ -70,7 +70,12 @@ export function waitingReader(context: ServiceContext): WaitingReader {
   };
 }
 
-function reasonOf(run: WaitingRun, item: ItemRow | undefined, input: BlockInput & { now: number }): Waiting {
+/** `item` as it stands in the queue; undefined: the run rests before it. */
+export function reasonOf(
+  run: WaitingRun,
+  item: ItemRow | undefined,
+  input: BlockInput & { now: number },
+): Waiting {
   if (item === undefined) return withoutItem(run);
   const reason = waitingReason(candidateOf(item), placeOf(run, item), input);
   return {
@@ -128,7 +133,8 @@ function withoutItem(run: WaitingRun): Waiting {
   };
 }
 
-async function countAll(context: ServiceContext): Promise<BlockInput> {
+/** What all tenants hold, and what could still be taken. */
+export async function countAll(context: ServiceContext): Promise<BlockInput> {
   const active = context.policy.currentOrNull();
   const [held, live] = await context.database.service.use(async (c) => [
     await heldNow(c),
@@ -150,18 +156,21 @@ const NO_LIMITS: SelectionLimits = {
   perProvider: new Map(),
 };
 
+/** Of `headgate.queue_item q`, all of an ItemRow but how many stand before it. */
+export const ITEM_COLUMNS = sql.raw(`q.run_id as "runId", q.tenant_id as "tenantId", q.task_id as "taskId",
+  q.exclusive_task as "exclusiveTask", q.rank_at as "rankAt", q.enqueued_at as "enqueuedAt",
+  q.organisation_id as "organisationId", q.repository_id as "repositoryId", q.user_id as "userId",
+  q.task_type_id as "taskTypeId", q.risk, q.queue_id as "queueId", q.agent_id as "agentId",
+  q.provider_id as "providerId", q.sandbox_id as "sandboxId", q.concurrency_key as "concurrencyKey",
+  q.concurrency_limit as "concurrencyLimit", q.tokens_per_minute as "tokensPerMinute",
+  q.reserved_usd as "reservedUsd", q.state, q.waits, q.visible_at as "visibleAt",
+  q.dispatched_at as "dispatchedAt", q.verdict`);
+
 // The line is counted on the index of ready items, one bounded stretch per run.
 const itemsOf = (c: Connection, ids: readonly RunId[]): Promise<ItemRow[]> =>
   rows<ItemRow>(
     c,
-    sql`select q.run_id as "runId", q.tenant_id as "tenantId", q.task_id as "taskId",
-               q.exclusive_task as "exclusiveTask", q.rank_at as "rankAt", q.enqueued_at as "enqueuedAt",
-               q.organisation_id as "organisationId", q.repository_id as "repositoryId", q.user_id as "userId",
-               q.task_type_id as "taskTypeId", q.risk, q.queue_id as "queueId", q.agent_id as "agentId",
-               q.provider_id as "providerId", q.sandbox_id as "sandboxId", q.concurrency_key as "concurrencyKey",
-               q.concurrency_limit as "concurrencyLimit", q.tokens_per_minute as "tokensPerMinute",
-               q.reserved_usd as "reservedUsd", q.state, q.waits, q.visible_at as "visibleAt",
-               q.dispatched_at as "dispatchedAt", q.verdict, line.ahead,
+    sql`select ${ITEM_COLUMNS}, line.ahead,
                (select r.reason_detail from headgate.run r where r.id = q.run_id) as detail
           from headgate.queue_item q
           cross join lateral (

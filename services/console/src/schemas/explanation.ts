@@ -21,6 +21,8 @@ export const explanationSchema = shapeOf<Explanation>()(
           actor: z.string().nullable(),
           receiptId: z.string().nullable(),
           runId: z.string().nullable(),
+          count: z.number().int().min(1),
+          lastAt: instant,
         }),
       ),
       waiting: orNull(waitingSchema),

@@ -1,5 +1,5 @@
 import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
-import type { Artifact, Run, RunDetail, Waiting } from '@headgate/sdk';
+import type { Artifact, Run, RunDetail, RunResult, Waiting } from '@headgate/sdk';
 import {
   filterText,
   instant,
@@ -81,6 +81,7 @@ export const runDetailSchema = shapeOf<RunDetail>()(
   z
     .object({
       ...runShape,
+      lease: z.object({ acquiredAt: instant, expiresAt: instant, renewUntil: instant }).nullable(),
       attempts: z.array(
         z.object({
           id: z.string(),
@@ -90,9 +91,11 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           fencingToken: z.string(),
           status: z.enum(['running', 'succeeded', 'failed', 'cancelled', 'lost', 'released']),
           reasonCode: orNull(reasonCode),
+          detail: z.string().nullable(),
           startedAt: instant,
           finishedAt: instant.nullable(),
           costUsd: usd,
+          evidence: z.unknown(),
         }),
       ),
       operations: z.array(
@@ -102,6 +105,11 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           status: z.enum(OPERATION_STATES),
           externalId: z.string().nullable(),
           url: z.string().nullable(),
+          tries: z.number().int(),
+          detail: z.string().nullable(),
+          intendedAt: instant,
+          attemptedAt: instant.nullable(),
+          settledAt: instant.nullable(),
         }),
       ),
       usage: z
@@ -114,6 +122,14 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           artifactBytes: z.number(),
           providerCalls: z.number(),
           costUsd: usd,
+          byModel: z.array(
+            z.object({
+              model: z.string().nullable(),
+              inputTokens: z.number(),
+              outputTokens: z.number(),
+              costUsd: usd,
+            }),
+          ),
         })
         .nullable(),
       events: z.array(
@@ -125,6 +141,8 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           to: orNull(runStatus),
           reasonCode: orNull(reasonCode),
           actor: z.string().nullable(),
+          attempt: z.number().int().nullable(),
+          fencingToken: z.string().nullable(),
         }),
       ),
     })
@@ -138,8 +156,13 @@ export const runQuery = z.strictObject({
   publicStatus: publicStatusSchema.optional(),
   route: filterText,
   repository: filterText,
+  tenant: filterText,
   workKey: filterText,
   taskId: filterText,
+  waitingReason: reasonCode
+    .optional()
+    .openapi({ description: 'Waits for this reason now; READY = only for its turn' }),
+  ids: filterText.openapi({ description: 'These runs, at most 200, separated by commas' }),
 });
 
 export const artifactSchema = shapeOf<Artifact>()(
@@ -159,6 +182,22 @@ export const artifactSchema = shapeOf<Artifact>()(
 );
 export const artifactPage = pageOf(artifactSchema, 'ArtifactPage');
 export const artifactQuery = z.strictObject({ attempt: z.coerce.number().int().min(1).optional() });
+
+export const runResultSchema = shapeOf<RunResult>()(
+  z
+    .object({
+      runId: z.string(),
+      verdict: z.enum(['changes', 'no-change']),
+      baseVersion: z.string(),
+      commitSha: z.string().nullable(),
+      bytes: z.number(),
+      sealedAt: instant,
+      summary: z.string().nullable(),
+      verification: z.unknown(),
+      patch: orNull(artifactSchema),
+    })
+    .openapi('RunResult'),
+);
 
 export const cancelBody = z
   .strictObject({ reason: z.string().max(1_000).optional() })

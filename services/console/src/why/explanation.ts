@@ -94,6 +94,8 @@ const answerOf = (ref: string, explained: Explained, waiting: Waiting | null): E
     actor: step.actor,
     receiptId: formatIdOrNull('rcpt', step.receiptId),
     runId: formatIdOrNull('run', step.runId),
+    count: step.count,
+    lastAt: instantOf(step.lastAt),
   })),
   waiting,
   candidates: explained.candidates.map((candidate) => ({ ...candidate })),

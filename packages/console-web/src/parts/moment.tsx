@@ -1,0 +1,75 @@
+/** Exact times, on the page; how long ago stands beside them, never instead of them. */
+import { useSyncExternalStore } from 'react';
+
+const TICK_MS = 1_000;
+const listeners = new Set<() => void>();
+let timer: ReturnType<typeof setInterval> | null = null;
+let nowMs = Date.now();
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    if (document.visibilityState === 'hidden') return;
+    nowMs = Date.now();
+    for (const tell of listeners) tell();
+  }, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0 || timer === null) return;
+    clearInterval(timer);
+    timer = null;
+  };
+}
+
+/** The browser's clock, once a second. */
+export const useNowMs = (): number => useSyncExternalStore(subscribe, () => nowMs);
+
+const two = (n: number): string => String(n).padStart(2, '0');
+
+/** `14:03:11` today, else `2026-11-29 14:03:11`; in the browser's zone. */
+export function exact(at: string, now: Date): string {
+  const date = new Date(at);
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  if (date.toDateString() === now.toDateString()) return time;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${time}`;
+}
+
+/** `6 m 12 s`, `41 s`, `3 h 5 m`, `2 d 4 h`: two units at most. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} m ${two(seconds % 60)} s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${two(minutes % 60)} m`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+export function Moment({
+  at,
+  isRelative = false,
+}: {
+  readonly at: string | null;
+  readonly isRelative?: boolean;
+}) {
+  if (at === null) return <span className="quiet">–</span>;
+  return (
+    <time dateTime={at} title={at}>
+      {exact(at, new Date())}
+      {isRelative && <Ago at={at} />}
+    </time>
+  );
+}
+
+function Ago({ at }: { readonly at: string }) {
+  const now = useNowMs();
+  const passed = now - Date.parse(at);
+  return <span className="quiet"> · {passed < 1_000 ? 'now' : `${duration(passed)} ago`}</span>;
+}
+
+/** How long something has lasted; it goes on counting while it has no end. */
+export function Lasting({ from, to }: { readonly from: string | null; readonly to: string | null }) {
+  const now = useNowMs();
+  if (from === null) return <span className="quiet">–</span>;
+  return <>{duration((to === null ? now : Date.parse(to)) - Date.parse(from))}</>;
+}

@@ -1,0 +1,139 @@
+/** What was decided about every signal, newest first. */
+import type { Receipt, ReceiptQuery } from '@headgate/sdk';
+import { Button, Select } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { Link, useSearchParams } from 'react-router';
+import { api } from '../api/client.js';
+import { Moment } from '../parts/moment.js';
+import { Broken, Empty, Loading } from '../parts/states.js';
+import { OutcomeBadge } from '../parts/status.js';
+import { useKeys } from '../shell/keys.js';
+import classes from './receipts.module.css';
+
+const OUTCOMES = ['accept', 'defer', 'reject', 'no-work'] as const;
+/** A signal that led to no run has no event: the newest are asked for again. */
+const LOOK_AGAIN_MS = 3_000;
+
+export function ReceiptsPage() {
+  const [params, setParams] = useSearchParams();
+  const outcome = OUTCOMES.find((one) => one === params.get('outcome'));
+  const source = params.get('source') ?? undefined;
+  const query = useMemo<ReceiptQuery>(
+    () => ({ ...(outcome === undefined ? {} : { outcome }), ...(source === undefined ? {} : { source }) }),
+    [outcome, source],
+  );
+  const list = useInfiniteQuery({
+    queryKey: ['receipts', query],
+    queryFn: ({ pageParam }) =>
+      api.receipts.page({ ...query, limit: 50, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.nextCursor ?? undefined,
+    // Only while the newest are what is looked at.
+    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? LOOK_AGAIN_MS : false),
+  });
+  const receipts = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const set = (name: string, value: string | null): void =>
+    setParams((now) => {
+      const next = new URLSearchParams(now);
+      if (value === null) next.delete(name);
+      else next.set(name, value);
+      return next;
+    });
+  useRowFocus();
+  return (
+    <>
+      <title>Receipts · Headgate</title>
+      <div className={classes['bar']}>
+        <h1>Receipts</h1>
+        <fieldset className={classes['filters']} aria-label="Filters">
+          <Select
+            size="xs"
+            aria-label="outcome"
+            placeholder="any outcome"
+            data={[...OUTCOMES]}
+            value={outcome ?? null}
+            onChange={(value) => set('outcome', value)}
+            clearable
+            clearButtonProps={{ 'aria-label': 'Any outcome' }}
+            comboboxProps={{ withinPortal: false, transitionProps: { duration: 0 } }}
+          />
+          {source !== undefined && (
+            <Button size="xs" variant="default" onClick={() => set('source', null)}>
+              source {source} ✕
+            </Button>
+          )}
+        </fieldset>
+      </div>
+      {list.isPending ? (
+        <Loading what="receipts" />
+      ) : list.isError && receipts.length === 0 ? (
+        <Broken fault={list.error} onRetry={() => void list.refetch()} />
+      ) : receipts.length === 0 && !list.hasNextPage ? (
+        <Empty title="Nothing has arrived.">
+          <p>
+            A webhook goes to <code>/webhooks/{'{source}'}</code>; a schedule ticks by itself. Try:{' '}
+            <code>npx headgate send check_run.completed</code>
+          </p>
+        </Empty>
+      ) : (
+        <ol className={classes['list']}>
+          {receipts.map((receipt) => (
+            <ReceiptRow key={receipt.id} receipt={receipt} onSource={(value) => set('source', value)} />
+          ))}
+        </ol>
+      )}
+      {list.hasNextPage && (
+        <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+          Older receipts
+        </Button>
+      )}
+    </>
+  );
+}
+
+function ReceiptRow({
+  receipt,
+  onSource,
+}: {
+  readonly receipt: Receipt;
+  readonly onSource: (source: string) => void;
+}) {
+  const { delivery, execution } = receipt;
+  return (
+    <li className={classes['row']}>
+      <OutcomeBadge outcome={receipt.outcome} />
+      <span className={classes['signal']}>
+        <Link to={`/why?ref=${receipt.id}`} data-row-link="">
+          {delivery.type}
+        </Link>{' '}
+        <button type="button" className={classes['source']} onClick={() => onSource(delivery.source)}>
+          {delivery.source}
+        </button>
+      </span>
+      <span className={classes['reason']}>
+        <b>{receipt.reasonCode}</b> {receipt.message} <span className="quiet">rule {receipt.rule}</span>
+      </span>
+      <span className={classes['run']}>
+        {execution.runId !== null && (
+          <Link to={`/runs/${execution.runId}`} className="mono" title={execution.runId}>
+            {execution.runId.slice(0, 14)}…
+          </Link>
+        )}
+      </span>
+      <span className={classes['time']}>
+        <Moment at={receipt.createdAt} />
+      </span>
+    </li>
+  );
+}
+
+/** j and k move the focus from row to row. */
+function useRowFocus(): void {
+  const move = (step: number): void => {
+    const links = [...document.querySelectorAll<HTMLElement>('[data-row-link]')];
+    const at = links.indexOf(document.activeElement as HTMLElement);
+    links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
+  };
+  useKeys({ j: () => move(1), k: () => move(-1) });
+}

@@ -1,0 +1,146 @@
+/** What, where, how it stands, and the next thing that a person can do. */
+import type { RunDetail } from '@headgate/sdk';
+import { useMediaQuery } from '@mantine/hooks';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import { Id, OutsideLink } from '../parts/id.js';
+import { Lasting, Moment } from '../parts/moment.js';
+import { StatusBadge, words } from '../parts/status.js';
+import { useMayAct } from '../session/signed-in.js';
+import classes from './run.module.css';
+import { RunActions } from './run-actions.js';
+
+export function RunHead({ run }: { readonly run: RunDetail }) {
+  const mayAct = useMayAct();
+  return (
+    <header className={classes['head']}>
+      <div className={classes['title']}>
+        <div>
+          <p className="quiet">
+            <Link to="/">Runs</Link> / {run.repository ?? run.tenant}
+          </p>
+          <h1>{run.route}</h1>
+          <p className={classes['standing']}>
+            <StatusBadge status={run.publicStatus} />
+            <span>{sentenceOf(run)}</span>
+          </p>
+        </div>
+        {mayAct && <RunActions run={run} />}
+      </div>
+      {run.waiting !== null && <WaitingBox waiting={run.waiting} />}
+      <Facts run={run} />
+    </header>
+  );
+}
+
+/** One sentence; what waits is said in a box of its own. */
+function sentenceOf(run: RunDetail): ReactNode {
+  const last = run.attempts.at(-1);
+  switch (run.publicStatus) {
+    case 'waiting':
+      return words(run.status);
+    case 'running':
+      return (
+        <>
+          {words(run.status)}, attempt {run.attempt}, for <Lasting from={run.startedAt} to={null} />
+        </>
+      );
+    case 'succeeded':
+      return (
+        <>
+          {run.reasonCode === 'NO_CHANGE' ? 'nothing had to be changed' : <Published run={run} />} in{' '}
+          <Lasting from={run.startedAt} to={run.finishedAt} />
+        </>
+      );
+    default:
+      return (
+        <>
+          <b>{run.reasonCode}</b> {last?.detail ?? ''}
+        </>
+      );
+  }
+}
+
+function Published({ run }: { readonly run: RunDetail }) {
+  const linked = run.operations.findLast((one) => one.status === 'confirmed' && one.url !== null);
+  if (linked !== undefined) {
+    return (
+      <>
+        {words(linked.kind)} <OutsideLink url={linked.url} label={linked.url ?? linked.key} />
+      </>
+    );
+  }
+  if (run.branch === null) return <>done</>;
+  return (
+    <>
+      pushed <span className="mono">{run.branch}</span>
+    </>
+  );
+}
+
+export function WaitingBox({ waiting }: { readonly waiting: NonNullable<RunDetail['waiting']> }) {
+  return (
+    <section aria-label="What it waits for" className={classes['waiting']}>
+      <p>
+        <b>{waiting.reasonCode === 'READY' ? 'Its turn' : waiting.reasonCode}</b> {waiting.message}
+      </p>
+      <p>Starts when: {waiting.wouldStartWhen}</p>
+      <p className="quiet">
+        since <Moment at={waiting.since} isRelative />
+        {waiting.until !== null && (
+          <>
+            , until <Moment at={waiting.until} />
+          </>
+        )}
+      </p>
+    </section>
+  );
+}
+
+function Facts({ run }: { readonly run: RunDetail }) {
+  const isNarrow = useMediaQuery('(max-width: 720px)', false, { getInitialValueInEffect: false });
+  return (
+    <details open={!isNarrow} className={classes['details']}>
+      <summary>Ids and times</summary>
+      <dl className={classes['facts']}>
+        <Fact name="run">
+          <Id value={run.id} />
+        </Fact>
+        <Fact name="work">
+          <Id value={run.workKey} /> <Link to={`/why?ref=${encodeURIComponent(run.workKey)}`}>why</Link>
+        </Fact>
+        <Fact name="version">
+          <Id value={run.inputVersion} label={run.inputVersion.slice(0, 12)} /> generation {run.generation}
+        </Fact>
+        <Fact name="task">
+          <Id value={run.taskId} />
+        </Fact>
+        <Fact name="receipt">
+          <Id value={run.receiptId} /> <Link to={`/why?ref=${run.receiptId}`}>why</Link>
+        </Fact>
+        <Fact name="branch">{run.branch === null ? '–' : <Id value={run.branch} />}</Fact>
+        <Fact name="agent">
+          {run.agent}, mode {run.mode}, queue {run.queue}, policy v{run.policyVersion}
+        </Fact>
+        <Fact name="created">
+          <Moment at={run.createdAt} isRelative />
+        </Fact>
+        <Fact name="started">
+          <Moment at={run.startedAt} />
+        </Fact>
+        <Fact name="finished">
+          <Moment at={run.finishedAt} />
+        </Fact>
+      </dl>
+    </details>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+/** A lane for what it waited and one for each attempt: stages as bars, the lease's end, loss and takeover, side effects as pins. */
+import type { RunDetail } from '@headgate/sdk';
+import { useMemo } from 'react';
+import { duration, exact, useNowMs } from '../parts/moment.js';
+import { words } from '../parts/status.js';
+import { type Bar, type Lane, lanesOf, type Scale, scaleOf } from './lanes.js';
+import classes from './timeline.module.css';
+
+export function Timeline({ run }: { readonly run: RunDetail }) {
+  const nowMs = useNowMs();
+  const endMs = run.finishedAt === null ? nowMs : 0;
+  const lanes = useMemo(() => lanesOf(run, endMs), [run, endMs]);
+  const scale = useMemo(() => scaleOf(lanes), [lanes]);
+  if (lanes.length === 0) return null;
+  return (
+    <section aria-label="Timeline" className={classes['timeline']}>
+      <ol>
+        {lanes.map((lane) => (
+          <LaneRow key={lane.attempt?.id ?? 'waits'} lane={lane} scale={scale} />
+        ))}
+      </ol>
+      <div className={classes['axis']} aria-hidden="true">
+        <span>{exact(new Date(scale.fromMs).toISOString(), new Date())}</span>
+        <span>{duration(scale.toMs - scale.fromMs)}</span>
+        <span>{run.finishedAt === null ? 'now' : exact(new Date(scale.toMs).toISOString(), new Date())}</span>
+      </div>
+    </section>
+  );
+}
+
+function LaneRow({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }) {
+  const { attempt, bars, pins, leaseUntilMs } = lane;
+  const leaseAt = leaseUntilMs === null ? null : scale.place(leaseUntilMs);
+  return (
+    <li className={classes['lane']}>
+      <LaneName lane={lane} />
+      <div className={classes['track']}>
+        <span className="hidden">{bars.map(barWords).join(', ')}</span>
+        {bars.map((bar) => (
+          <StageBar key={`${bar.stage}-${bar.fromMs}`} bar={bar} scale={scale} />
+        ))}
+        {attempt === null &&
+          scale.cuts.map((cut) => (
+            <span key={cut.at} className={classes['cut']} style={{ left: `${cut.at}%` }} aria-hidden="true">
+              ⋯ {duration(cut.ms)} ⋯
+            </span>
+          ))}
+        {pins.map((pin) => (
+          <span
+            key={`${pin.label}-${pin.atMs}`}
+            className={`${classes['pin']} ${classes[pin.state] ?? ''}`}
+            style={{ left: `${scale.place(pin.atMs)}%` }}
+            title={`${pin.label} ${pin.state}`}
+          >
+            <span className="hidden">
+              {pin.label} {pin.state}
+            </span>
+          </span>
+        ))}
+        {leaseAt !== null && leaseAt < 100 && (
+          <span
+            className={classes['lease']}
+            style={{ left: `${leaseAt}%` }}
+            title="the lease runs out here"
+          />
+        )}
+        {attempt?.status === 'lost' && <span className={classes['lost']}>✕ lost, taken over</span>}
+      </div>
+    </li>
+  );
+}
+
+function LaneName({ lane: { attempt, leaseUntilMs } }: { readonly lane: Lane }) {
+  if (attempt === null) return <span className={classes['name']}>in the queue</span>;
+  return (
+    <span className={classes['name']}>
+      attempt {attempt.number} <b>{attempt.status}</b>
+      <span className="quiet"> token {attempt.fencingToken}</span>
+      {leaseUntilMs !== null && (
+        <span className="quiet"> lease until {exact(new Date(leaseUntilMs).toISOString(), new Date())}</span>
+      )}
+    </span>
+  );
+}
+
+/** Narrower bars have no room for their name; it is in the title, and in the text beside. */
+const NAMED_FROM_PERCENT = 9;
+
+function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) {
+  const left = scale.place(bar.fromMs);
+  const width = Math.max(0.3, scale.place(bar.toMs) - left);
+  return (
+    <span
+      className={`${classes['bar']} ${classes[bar.stage] ?? ''} ${bar.isOpen ? classes['open'] : ''}`}
+      style={{ left: `${left}%`, width: `${width}%` }}
+      title={barWords(bar)}
+      aria-hidden="true"
+    >
+      {width >= NAMED_FROM_PERCENT && words(bar.stage)}
+    </span>
+  );
+}
+
+const barWords = (bar: Bar): string =>
+  `${words(bar.stage)} ${duration(bar.toMs - bar.fromMs)}${bar.isOpen ? ' so far' : ''}`;

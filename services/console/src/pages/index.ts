@@ -1,2 +1,0 @@
-export type { ApiDocument } from './docs.js';
-export { mountPages } from './router.js';

@@ -1,0 +1,101 @@
+/**
+ * The system's Chromium with an empty profile, and pages that fail a test for what a person would not see: a script
+ * error, something that the policy refused, a page wider than its window, a rule of accessibility broken.
+ */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AxeBuilder } from '@axe-core/playwright';
+import { atEnd, requireTool } from '@headgate/testkit';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+
+/** Screenshots of every page, for people to look at. */
+const SHOTS = process.env['HEADGATE_ARTIFACTS'] ?? join(import.meta.dirname, '../../.turbo/e2e');
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export async function aBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: requireTool('chromium'), args: FLAGS });
+  atEnd(() => browser.close());
+  return browser;
+}
+
+export interface Window {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Requests to the API since the last call. */
+  requests(): readonly string[];
+  /** Looks at the page as it stands: a screenshot, its width, axe; and at what went wrong so far. */
+  inspect(name: string): Promise<void>;
+}
+
+export interface WindowOptions {
+  readonly width?: number;
+  readonly scheme?: 'light' | 'dark';
+}
+
+export async function aWindow(browser: Browser, options: WindowOptions = {}): Promise<Window> {
+  const { width = 1280, scheme = 'light' } = options;
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: scheme,
+    reducedMotion: 'reduce',
+    permissions: ['clipboard-read', 'clipboard-write'],
+  });
+  const page = await context.newPage();
+  atEnd(async () => {
+    await page.screenshot({ path: join(SHOTS, 'last.png') }).catch(() => {});
+    await context.close();
+  });
+  page.setDefaultTimeout(15_000);
+  const faults: string[] = [];
+  page.on('pageerror', (fault) => faults.push(String(fault)));
+  page.on('console', (message) => {
+    // What the API answered with is shown on the page; the browser's own note of it is not a fault.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      faults.push(message.text());
+    }
+  });
+  let requests: string[] = [];
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname.startsWith('/v1/')) requests.push(pathname + search);
+  });
+  return {
+    page,
+    context,
+    requests: () => {
+      const sent = requests;
+      requests = [];
+      return sent;
+    },
+    inspect: async (name) => {
+      await mkdir(SHOTS, { recursive: true });
+      await page.screenshot({ path: join(SHOTS, `${name}-${scheme}-${width}.png`) });
+      const isWider = await page.evaluate(
+        'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+      );
+      expect(isWider, `${name} is wider than its window`).toBe(false);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(
+        violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 160))]),
+        `${name}: accessibility`,
+      ).toEqual([]);
+      expect(faults, `${name}: faults`).toEqual([]);
+    },
+  };
+}
+
+export async function signIn(window: Window, url: string, token: string): Promise<void> {
+  await window.page.goto(`${url}/login#token=${token}`);
+  await window.page.getByRole('status').filter({ hasText: 'live' }).waitFor();
+}
