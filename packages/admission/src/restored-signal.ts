@@ -38,6 +38,9 @@ export function latchedSubmission(
     beside: null,
     again: null,
     workKey: latch.workKey,
+    route: receipt.route,
+    inputVersion: latch.inputVersion,
+    debouncedSince: null,
   };
 }
 

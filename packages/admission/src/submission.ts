@@ -3,6 +3,7 @@ import type {
   DeferredId,
   Directive,
   OnNewVersion,
+  ReasonCode,
   ReceiptId,
   Signal,
   TaskId,
@@ -42,6 +43,10 @@ export interface Beside {
 export interface Promotion {
   readonly deferredId: DeferredId;
   readonly parentReceiptId: ReceiptId;
+  /** Why it waited. */
+  readonly reasonCode: ReasonCode;
+  /** The route that had it wait; the other routes have decided. Null: kept by an older version, or no route took it. */
+  readonly route: string | null;
   /** Set when it waited as a task's queueOne latch, which must fall with this promotion whatever it leads to. */
   readonly latch: { readonly taskId: TaskId; readonly tenant: string; readonly workKey: string } | null;
 }
@@ -66,6 +71,12 @@ export interface DeferredSubmission {
   /** The work key it was deferred under; null where none was known. */
   readonly workKey: string | null;
   readonly again: Again | null;
+  /** The route that it waits for; null where none took it. */
+  readonly route: string | null;
+  /** The version it was deferred at; null where none was known. */
+  readonly inputVersion: string | null;
+  /** RFC 3339, of a version that waits for more signals: when the first of them was decided. */
+  readonly debouncedSince: string | null;
 }
 
 /** Reads a deferred submission back from jsonb: instants become dates again. */
@@ -77,6 +88,9 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
   return {
     ...kept,
     again: kept.again ?? null,
+    route: kept.route ?? null,
+    inputVersion: kept.inputVersion ?? null,
+    debouncedSince: kept.debouncedSince ?? null,
     signal: {
       ...(signal as unknown as Signal),
       emittedAt: dateOrNull(signal.emittedAt),

@@ -6,13 +6,20 @@ import { policyOf } from './say.js';
 
 const document = await readFile(join(import.meta.dirname, '../../../docs/configuration.md'), 'utf8');
 
-/** Every key that may be written, wherever in the file. */
+/** Every key that may be written, wherever in the file. A key may itself be called "properties". */
 function keysOf(schema: unknown, keys = new Set<string>()): ReadonlySet<string> {
   if (typeof schema !== 'object' || schema === null) return keys;
-  if ('properties' in schema && typeof schema.properties === 'object' && schema.properties !== null) {
-    for (const key of Object.keys(schema.properties)) keys.add(key);
+  for (const [word, value] of Object.entries(schema)) {
+    const isMap = word === 'properties' && typeof value === 'object' && value !== null;
+    if (!isMap) {
+      keysOf(value, keys);
+      continue;
+    }
+    for (const [key, below] of Object.entries(value)) {
+      keys.add(key);
+      keysOf(below, keys);
+    }
   }
-  for (const value of Object.values(schema)) keysOf(value, keys);
   return keys;
 }
 

@@ -18,6 +18,7 @@ import {
   type RunId,
   type RunStatus,
   type VersionPoint,
+  type WaitingVersion,
 } from '../src/index.js';
 import { aState, aTask, NOW, receiptIdOf, TASK_ID } from './builders.js';
 
@@ -35,6 +36,7 @@ export class ModelStore {
   task = { generation: 1, publication: 1, cancelled: false };
   latest: VersionPoint | null = null;
   latch: Latch | null = null;
+  debounced: readonly WaitingVersion[] = [];
   private latched: Candidate | null = null;
   private promotions = 0;
 
@@ -63,7 +65,14 @@ export class ModelStore {
     return aState({
       deliveries: new Map(this.deliveries),
       queuedByTenant: new Map([['default', queued]]),
-      task: aTask({ ...this.task, latest: this.latest, latch: this.latch, live, versions }),
+      task: aTask({
+        ...this.task,
+        latest: this.latest,
+        latch: this.latch,
+        debounced: this.debounced,
+        live,
+        versions,
+      }),
       now: NOW,
     });
   }
@@ -152,6 +161,20 @@ export class ModelStore {
         if (write.taskId !== TASK_ID) throw new Error('attached to a task that does not exist');
         return;
       case 'defer':
+        return;
+      case 'debounce':
+        this.debounced = [
+          ...this.debounced.filter(({ deferredId }) => deferredId !== write.replaces),
+          {
+            deferredId: write.candidate.deferredId,
+            receiptId: write.candidate.receiptId,
+            route: write.candidate.route?.id ?? '',
+            since: write.since,
+            inputVersion: write.candidate.work?.inputVersion ?? '',
+            sourceAt: write.candidate.signal.sourceAt,
+            parentVersions: write.candidate.signal.parentVersions,
+          },
+        ];
         return;
     }
   }

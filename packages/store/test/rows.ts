@@ -29,6 +29,7 @@ export async function stepsOf(db: Database, runId: RunId): Promise<readonly stri
 export async function latchBehind(db: Database, run: SeededRun): Promise<void> {
   const receipt = aReceipt({
     tenantId: run.tenant.id,
+    repositoryFileId: null,
     reasonCode: 'QUEUED_NEXT',
     taskId: run.taskId,
     inputVersion: 'next',
