@@ -1,3 +1,4 @@
+export * from './file-at.js';
 export * from './environment.js';
 export * from './mirror.js';
 export * from './push.js';

@@ -29,7 +29,6 @@ export async function stepsOf(db: Database, runId: RunId): Promise<readonly stri
 export async function latchBehind(db: Database, run: SeededRun): Promise<void> {
   const receipt = aReceipt({
     tenantId: run.tenant.id,
-    repositoryFileId: null,
     reasonCode: 'QUEUED_NEXT',
     taskId: run.taskId,
     inputVersion: 'next',
@@ -50,6 +49,7 @@ export async function latchBehind(db: Database, run: SeededRun): Promise<void> {
         tenantId: run.tenant.id,
         receiptId: receipt.id,
         taskId: run.taskId,
+        repositoryFileId: null,
         reasonCode: 'QUEUED_NEXT',
         dueAt: null,
         candidate: { inputVersion: 'next' },

@@ -42,6 +42,7 @@ export const FAIL_POINTS = [
   'worker.finish.committed',
   'reconciler.reap.locked',
   'reconciler.repair.before',
+  'reconciler.file.read',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 

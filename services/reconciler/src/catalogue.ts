@@ -6,6 +6,7 @@ import { forgetExpired, partitionsKept } from './jobs/housekeeping.js';
 import { brokenLatches } from './jobs/latches.js';
 import { unknownOperations } from './jobs/operations.js';
 import { reapExpired } from './jobs/reap.js';
+import { awaitedFiles } from './jobs/repository-files.js';
 import {
   leasesOfEnded,
   lostAttempts,
@@ -16,6 +17,7 @@ import {
 } from './jobs/runs.js';
 
 export const JOBS: readonly Job[] = [
+  awaitedFiles,
   reapExpired,
   strandedRuns,
   unleasedRuns,

@@ -5,7 +5,7 @@ import type { ReasonCode } from '@headgate/domain';
 import type { ServiceContext, TickResult } from '@headgate/service';
 import type { ReconcilerTiming } from './timing.js';
 
-export type Period = 'reap' | 'repair' | 'housekeeping';
+export type Period = 'soon' | 'reap' | 'repair' | 'housekeeping';
 
 export interface Job {
   /** Names its loop, its log lines and `headgate.job.failure.count`. */
