@@ -11,6 +11,7 @@ import {
   type Policy,
   quoted,
   type ReasonCode,
+  type RepositoryFileKey,
   type RoutePolicy,
   routeName,
   routeSignal,
@@ -45,6 +46,8 @@ export interface AskedFile {
   readonly blobSha: string | null;
   /** It has to be read first. */
   readonly isRequested: boolean;
+  /** What it wants to add and the route does not allow. */
+  readonly leftOut: readonly RepositoryFileKey[];
 }
 
 /** How signals are read, for every decision the same. */
@@ -116,7 +119,7 @@ function askedFile(route: RoutePolicy | null, repository: SignalRepository | nul
   if (route === null || route.repositoryFile === null) return null;
   if (repository === null || repository.url === null) return null;
   const { source, fullName } = repository;
-  return { source, fullName, fileId: null, blobSha: null, isRequested: false };
+  return { source, fullName, fileId: null, blobSha: null, isRequested: false, leftOut: [] };
 }
 
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */

@@ -39,7 +39,7 @@ export function receiptRow(
     tenantId: tenantIdOf(prepared, active),
     outcome: decision.outcome,
     reasonCode: decision.reasonCode,
-    message: decision.message,
+    message: messageOf(decision, prepared),
     rule: decision.rule,
     trigger: signal.trigger,
     via: signal.via,
@@ -67,4 +67,11 @@ export function receiptRow(
     concurrencyKey: prepared.concurrency?.key ?? null,
     repositoryConfigSha: prepared.file?.blobSha ?? null,
   };
+}
+
+/** What `.headgate.yaml` wanted and was not allowed to is said where its owners will look for it. */
+function messageOf({ message }: Decision, { file }: Prepared): string {
+  const leftOut = file?.leftOut ?? [];
+  if (leftOut.length === 0) return message;
+  return `${message} The route does not let .headgate.yaml add ${leftOut.join(', ')}: left out.`;
 }

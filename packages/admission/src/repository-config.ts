@@ -38,7 +38,8 @@ export function withFile(prepared: Prepared, row: RepositoryFileRow | undefined,
       if (narrowing.kind === 'optedOut') {
         return { ...waiting(prepared, optedOut(narrowing.rule)), file: seen };
       }
-      return { ...prepared, candidate: { ...candidate, route: narrowing.route }, file: seen };
+      const { route: narrowed, leftOut } = narrowing;
+      return { ...prepared, candidate: { ...candidate, route: narrowed }, file: { ...seen, leftOut } };
     }
   }
 }

@@ -7,9 +7,7 @@ import { anotherTarget, aSignal, sha, submissionOf } from '../../../test/world/s
 import { aDispatcher, anAdmission, aWorker, aWorld, type World } from '../../../test/world/world.js';
 
 const limitedTo = async (limit: number) => {
-  const world = await aWorld(
-    await policyFrom(`${CHECKS}    maxOpenPullRequests: ${limit}\n`),
-  );
+  const world = await aWorld(await policyFrom(`${CHECKS}    maxOpenPullRequests: ${limit}\n`));
   return { world, ...anAdmission(world) };
 };
 
@@ -85,7 +83,9 @@ describe('open pull requests of ours', () => {
     if (first.taskId === null) throw new Error('no task');
     await runAll(world, true);
     const held = async () => {
-      const [place] = await world.sql<{ repository_id: number }>('select repository_id from headgate.publication_place');
+      const [place] = await world.sql<{ repository_id: number }>(
+        'select repository_id from headgate.publication_place',
+      );
       const id = place?.repository_id ?? 0;
       return (await world.database.service.use((c) => publicationPlaces.held(c, [id]))).get(id) ?? 0;
     };

@@ -62,7 +62,10 @@ describe('several routes that take one signal', () => {
 
   it('I8: the same delivery again is answered once, and with the run that the first led to', async () => {
     // The first route of the file only observes: the run is the second one's.
-    const yaml = withSecond(OWN_WORK).replace('on: [ github.check_run.completed, manual ]', '$&\n    mode: observe');
+    const yaml = withSecond(OWN_WORK).replace(
+      'on: [ github.check_run.completed, manual ]',
+      '$&\n    mode: observe',
+    );
     const world = await aWorld(await policyFrom(yaml));
     const { admission } = anAdmission(world);
     const signal = aSignal();
@@ -144,6 +147,9 @@ describe('a route that only observes', () => {
     const { admission } = anAdmission(world);
     const data = { route: 'fix' };
     const manual = { trigger: 'manual', type: 'manual', source: 'api', via: 'api', data } as const;
-    expect(await admission.submit(submissionOf(manual))).toMatchObject({ reasonCode: 'OBSERVED', runId: null });
+    expect(await admission.submit(submissionOf(manual))).toMatchObject({
+      reasonCode: 'OBSERVED',
+      runId: null,
+    });
   });
 });

@@ -7,10 +7,12 @@ import { addConfig } from './commands/config.js';
 import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addMigrate } from './commands/migrate.js';
+import { addPresets } from './commands/presets.js';
 import { addReceipts } from './commands/receipts.js';
 import { addRuns } from './commands/runs.js';
 import { addSend } from './commands/send.js';
 import { addServices } from './commands/service.js';
+import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
 import { addTrigger } from './commands/trigger.js';
 import { addUp } from './commands/up.js';
@@ -31,6 +33,8 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addDoctor,
   addCheckConfig,
   addConfig,
+  addPresets,
+  addSimulate,
   addMigrate,
   addDemo,
   addServices,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ENVIRONMENT, jsonSchema } from '@headgate/config';
+import { ENVIRONMENT, jsonSchema, readRepositoryFile } from '@headgate/config';
 import { describe, expect, it } from 'vitest';
 import { policyOf } from './say.js';
 
@@ -22,6 +22,19 @@ function keysOf(schema: unknown, keys = new Set<string>()): ReadonlySet<string> 
   }
   return keys;
 }
+
+describe('docs/routes.md', () => {
+  it('shows files that load, and a .headgate.yaml that is sound', async () => {
+    const routes = await readFile(join(import.meta.dirname, '../../../docs/routes.md'), 'utf8');
+    const blocks = [...routes.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+    const [own, central] = [true, false].map((isOwn) =>
+      blocks.filter((text) => text.startsWith('# .headgate.yaml') === isOwn),
+    );
+    expect([own?.length, central?.length]).toEqual([1, 2]);
+    for (const text of central ?? []) expect((await policyOf(text)).routes.length).toBeGreaterThan(1);
+    for (const text of own ?? []) expect(readRepositoryFile(text)).toMatchObject({ ok: true });
+  });
+});
 
 describe('docs/configuration.md', () => {
   it('names every key of the schema', () => {

@@ -24,6 +24,7 @@ export * from './tables/publication-places.js';
 export * from './tables/publications.js';
 export * from './tables/queue-items.js';
 export * from './tables/receipts.js';
+export * from './tables/recorded-receipts.js';
 export * from './tables/repository-files.js';
 export * from './tables/restored-items.js';
 export * from './tables/run-durations.js';
