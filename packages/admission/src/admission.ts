@@ -1,7 +1,7 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
+import type { Decision, Ids, RunId, Signal, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
   CommitUnknownError,
@@ -24,6 +24,7 @@ import { admitBatch } from './admit-batch.js';
 import { answerOf, primaryOf, recordAsked, recordFault, recordSkipped, tellDecided } from './answer.js';
 import type { BatchContext } from './batch-context.js';
 import { Batcher } from './batcher.js';
+import { readContinued } from './continued.js';
 import { type Prepared, prepare } from './prepare.js';
 import { promotionOf } from './promotion.js';
 import { withFile } from './repository-config.js';
@@ -154,6 +155,23 @@ export class Admission {
     return due.filter((_row, at) => results[at]?.status === 'fulfilled');
   }
 
+  /**
+   * Promotes one deferred signal with what was read for it: another envelope, or a verdict. Null: another was faster.
+   * Rejects with a fault of Postgres; the row then stands as it did.
+   */
+  async promoteRead(
+    row: DeferredRow,
+    read: Pick<Submission, 'verdict'> & { readonly signal?: Signal },
+  ): Promise<SignalAnswer | null> {
+    const submission = promotionOf(row, this.#options.policy());
+    const [result] = await this.#write([
+      { ...submission, ...read, signal: read.signal ?? submission.signal },
+    ]);
+    if (result?.status === 'fulfilled') return result.value;
+    if (result?.reason instanceof AlreadyPromotedError) return null;
+    throw result?.reason ?? new Error('the promotion was not answered');
+  }
+
   /** One transaction for all; on a fault of one the batch is halved until the bad one stands alone (SQL rule 9). */
   async #write(submissions: readonly Submission[]): Promise<readonly PromiseSettledResult<SignalAnswer>[]> {
     const active = this.#options.policy();
@@ -253,7 +271,8 @@ export class Admission {
 
   async #plan(submissions: readonly Submission[], active: ActivePolicy): Promise<Plan> {
     const { dimensions, ids } = this.#options;
-    const routed = submissions.map((submission) => prepare(submission, active.policy, ids));
+    const continued = await readContinued(this.#options.pool, submissions, active);
+    const routed = submissions.map((submission) => prepare(submission, active.policy, ids, continued));
     const batch = await this.#withFiles(routed.flat(), active);
     await this.#ensureDimensions(batch, active);
     const payloadsOf = await Promise.all(submissions.map(encoded));

@@ -6,8 +6,8 @@
  * Who may write: any number of intakes, schedulers and reconcilers at once. Lock order (SQL rule 8): delivery in
  * (source, event id) order, task in (tenant, key hash) order, the repositories whose open pull requests are counted in
  * the order of ids, then for superseded and cancelled runs item, lease, run, then the run that a latch waits for, and
- * last the promoted and replaced deferred_signals and the files that are asked for. The deletion of a promoted one is
- * the proof that nobody else promoted it.
+ * then the promoted and replaced deferred_signals, the files that are asked for, and last what people touched and are
+ * told, each in the order of its key. The deletion of a promoted signal is the proof that nobody else promoted it.
  *  - the same delivery in two batches: the second waits at the unique key and then reads the first one's receipt.
  *  - the same work in two batches: the second waits at the task and decides with the first one's result in view.
  *  - two promoters of one deferred signal: the second finds no row to delete and rolls back (AlreadyPromoted).
@@ -27,10 +27,12 @@ import {
   type FirstDelivery,
   standsForDelivery,
   type TaskId,
+  touchedSubjects,
 } from '@headgate/domain';
 import {
   type Connection,
   deliveries,
+  feedback,
   payloads,
   publicationPlaces,
   queueItems,
@@ -40,6 +42,7 @@ import {
   stopRuns,
   tasks,
   taskVersions,
+  touches,
 } from '@headgate/store';
 import { type BatchContext, tenantIdOf } from './batch-context.js';
 import { loadState, placesOf } from './load-state.js';
@@ -69,6 +72,7 @@ export async function admitBatch(
   await writeDecisions(c, written, context);
   await stopOthers(c, decisions);
   await writeWaiting(c, written, context);
+  await tellPeople(c, written, context);
   return decisions;
 }
 
@@ -176,6 +180,33 @@ async function stopOthers(c: Connection, decisions: readonly Decision[]): Promis
   await stopRuns(
     c,
     stops.sort((a, b) => rank[a.kind] - rank[b.kind]),
+  );
+}
+
+/** What people touched, and what they are told. */
+async function tellPeople(
+  c: Connection,
+  { decisions, preparedOf }: Written,
+  context: BatchContext,
+): Promise<void> {
+  const writes = decisions.flatMap((decision) =>
+    decision.writes.map((write) => ({ write, tenantId: tenantIdOf(preparedOf(decision), context.active) })),
+  );
+  await touches.put(
+    c,
+    writes.flatMap(({ write, tenantId }) =>
+      write.kind === 'touch'
+        ? touchedSubjects(write.candidate).map(({ subject }) => ({ tenantId, subject }))
+        : [],
+    ),
+  );
+  await feedback.insert(
+    c,
+    writes.flatMap(({ write, tenantId }) => {
+      if (write.kind !== 'feedback') return [];
+      const { at, candidate, reasonCode, message } = write;
+      return [{ receiptId: candidate.receiptId, tenantId, ...at, reasonCode, message }];
+    }),
   );
 }
 

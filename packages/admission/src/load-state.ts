@@ -1,6 +1,8 @@
 /** What stands in the database when a batch is decided: its deliveries remembered, its tasks locked, then read. */
 import {
   type AdmissionState,
+  askedEventId,
+  type Candidate,
   checkWork,
   deliveryKey,
   hashWorkKey,
@@ -15,6 +17,7 @@ import {
   type ActivePolicy,
   type Connection,
   type DebouncedRow,
+  type DeliveryRow,
   deferredSignals,
   deliveries,
   publicationPlaces,
@@ -25,6 +28,7 @@ import {
   taskVersions,
 } from '@headgate/store';
 import { type BatchContext, tenantIdOf } from './batch-context.js';
+import { loadGuard } from './guard-state.js';
 import type { Prepared } from './prepare.js';
 import { repositoryKeyOf } from './run-rows.js';
 
@@ -54,8 +58,9 @@ export async function loadState(
   // In a statement of its own, behind the tasks' locks: two admissions must not count the same free place.
   await publicationPlaces.lock(c, [...places.values()]);
   const taskIds = rows.map((row) => row.id);
+  const idsByKey = new Map([...rowOf].map(([key, row]) => [key, row.id]));
   const isDebouncing = context.active.policy.routes.some((route) => route.debounce !== null);
-  const [live, known, queued, waiting, open, held, clock] = await Promise.all([
+  const [live, known, queued, waiting, open, held, clock, { guard, chains }] = await Promise.all([
     taskVersions.live(c, taskIds),
     taskVersions.known(c, pairs),
     queueItems.countReadyOf(c, bounded, context.queueIds),
@@ -63,10 +68,17 @@ export async function loadState(
     places.size === 0 ? new Set<TaskId>() : publicationPlaces.open(c, taskIds),
     publicationPlaces.held(c, [...places.values()]),
     c.query<{ now: Date }>('select clock_timestamp() as now'),
+    loadGuard(c, batch, idsByKey, context),
   ]);
   return {
     deliveries: seen,
-    tasks: new Map([...rowOf].map(([key, row]) => [key, taskState(row, { live, known, waiting, open })])),
+    tasks: new Map(
+      [...rowOf].map(([key, row]) => [
+        key,
+        { ...taskState(row, { live, known, waiting, open }), chain: chains.get(row.id) ?? null },
+      ]),
+    ),
+    guard,
     openByRepository: new Map([...places].map(([name, id]) => [name, held.get(id) ?? 0])),
     queuedByTenant: new Map([...queued].map(([id, waiting]) => [tenantKeys.get(id) ?? '', waiting])),
     now: clock[0]?.now ?? new Date(0),
@@ -115,32 +127,36 @@ async function rememberDeliveries(
   batch: readonly Prepared[],
   active: ActivePolicy,
 ): Promise<AdmissionState['deliveries']> {
-  const firsts = new Map<string, Prepared>();
-  // Of the routes that take it, the longest memory counts.
-  const windows = new Map<string, number>();
+  const firsts = new Map<string, DeliveryRow>();
   for (const prepared of batch) {
-    if (prepared.candidate.parentReceiptId !== null) continue;
-    const key = deliveryKey(prepared.candidate.signal);
-    const windowMs = prepared.candidate.route?.dedupeWindowMs ?? DEFAULT_DEDUPE_MS;
-    windows.set(key, Math.max(windows.get(key) ?? 0, windowMs));
-    if (!firsts.has(key)) firsts.set(key, prepared);
+    const { candidate } = prepared;
+    if (candidate.parentReceiptId !== null) continue;
+    for (const eventId of namesOf(candidate)) {
+      const key = deliveryKey({ source: candidate.signal.source, eventId });
+      const dedupeWindowMs = candidate.route?.dedupeWindowMs ?? DEFAULT_DEDUPE_MS;
+      const first = firsts.get(key);
+      // Of the routes that take it, the longest memory counts.
+      if (first !== undefined) {
+        firsts.set(key, { ...first, dedupeWindowMs: Math.max(first.dedupeWindowMs, dedupeWindowMs) });
+        continue;
+      }
+      firsts.set(key, {
+        sourceId: candidate.signal.source,
+        eventId,
+        tenantId: tenantIdOf(prepared, active),
+        receiptId: candidate.receiptId,
+        dedupeWindowMs,
+      });
+    }
   }
-  const fresh = await deliveries.remember(
-    c,
-    [...firsts].map(([key, p]) => ({
-      sourceId: p.candidate.signal.source,
-      eventId: p.candidate.signal.eventId,
-      tenantId: tenantIdOf(p, active),
-      receiptId: p.candidate.receiptId,
-      dedupeWindowMs: windows.get(key) ?? DEFAULT_DEDUPE_MS,
-    })),
-  );
-  const repeated = [...firsts].filter(([key]) => !fresh.has(key)).map(([, p]) => p.candidate.signal);
-  return deliveries.first(
-    c,
-    repeated.map((signal) => ({ sourceId: signal.source, eventId: signal.eventId })),
-  );
+  const fresh = await deliveries.remember(c, [...firsts.values()]);
+  const repeated = [...firsts].filter(([key]) => !fresh.has(key)).map(([, row]) => row);
+  return deliveries.first(c, repeated);
 }
+
+/** The delivery's own name, and that of the command it brings, which other deliveries may bring too. */
+const namesOf = ({ signal, asked }: Candidate): readonly string[] =>
+  asked == null ? [signal.eventId] : [signal.eventId, askedEventId(asked)];
 
 /** Longer than GitHub's redelivery window of three days. */
 const DEFAULT_DEDUPE_MS = 7 * 24 * 3_600_000;

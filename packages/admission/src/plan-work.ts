@@ -20,12 +20,16 @@ export function planOf(
   submission: Submission,
   route: RoutePolicy,
   repository: SignalRepository | null,
+  isResolvable = false,
 ): WorkPlan {
+  if (submission.observe != null && submission.work != null) {
+    return { work: submission.work, verdict: null, concurrency: null };
+  }
   const kept = keptConcurrency(submission, route);
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
   if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
-  return { ...workOf(submission.signal, route), concurrency: concurrency.key };
+  return { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
 }
 
 const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
@@ -38,6 +42,7 @@ const keptConcurrency = ({ again }: Submission, route: RoutePolicy): Concurrency
 export function workOf(
   signal: Signal,
   route: RoutePolicy,
+  isResolvable = false,
 ): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
   const key = writtenPart(route.work?.key ?? null, signal);
   if ('error' in key) return refused('work.key', key.error);
@@ -46,9 +51,16 @@ export function workOf(
   const identified = identify(signal, route, { key: key.value, version: version.value });
   if (identified.kind === 'work') return { work: identified.work, verdict: null };
   const { reasonCode, detail } = identified;
-  // Only another look at the source could resolve a head, and no deferral makes one: the next signal will tell.
+  const rule = 'work-identity';
+  if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
+    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
+    return {
+      work: null,
+      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
+    };
+  }
   const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
-  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule: 'work-identity' } };
+  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };
 }
 
 const refused = (what: string, problem: string): WorkPlan => ({

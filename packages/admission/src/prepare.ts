@@ -19,8 +19,10 @@ import {
   type SignalReaders,
   type TenantPolicy,
   type Verdict,
+  type WorkIdentity,
 } from '@headgate/domain';
-import { eventFactsOf } from '@headgate/sources';
+import { askedAt, causeOf, eventFactsOf, hasCredentials, ownSign } from '@headgate/sources';
+import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { type ConcurrencyKey, planOf } from './plan-work.js';
 import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
@@ -54,10 +56,24 @@ export interface AskedFile {
 export const SIGNAL_READERS: SignalReaders = { evaluate: conditionEvaluator(), factsOf: eventFactsOf };
 
 /** At least one; the first stands for the delivery. */
-export function prepare(submission: Submission, policy: Policy, ids: Ids): readonly Prepared[] {
+export function prepare(
+  submission: Submission,
+  policy: Policy,
+  ids: Ids,
+  continued: Continued = new Map(),
+): readonly Prepared[] {
   return routesOf(submission, policy).map((routed, at) =>
-    prepareOne(submission, routed, at > 0, policy, ids),
+    prepareOne({ submission, routed, isFurtherRoute: at > 0, policy, ids, continued }),
   );
+}
+
+interface PrepareParts {
+  readonly submission: Submission;
+  readonly routed: Routed;
+  readonly isFurtherRoute: boolean;
+  readonly policy: Policy;
+  readonly ids: Ids;
+  readonly continued: Continued;
 }
 
 interface Routed {
@@ -65,24 +81,23 @@ interface Routed {
   readonly verdict: Verdict | null;
 }
 
-function prepareOne(
-  submission: Submission,
-  { route, verdict }: Routed,
-  isFurtherRoute: boolean,
-  policy: Policy,
-  ids: Ids,
-): Prepared {
+function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued }: PrepareParts): Prepared {
+  const { route, verdict } = routed;
   const { signal } = submission;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
   const repository = repositoryOf(signal, tenant.id, policy);
-  const plan = verdict === null && route !== null ? planOf(submission, route, repository) : null;
+  const isResolvable = submission.promotes == null && canRead(signal, policy);
+  const plan =
+    verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
   const isOpen = verdict === null && (plan?.verdict ?? null) === null;
+  const isLook = submission.observe != null;
   return {
     submission,
     repository,
     concurrency: plan?.concurrency ?? null,
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
-    file: isOpen ? askedFile(route, repository) : null,
+    // A look at the world runs no agent: a repository has no say in it.
+    file: isOpen && !isLook ? askedFile(route, repository) : null,
     candidate: {
       receiptId: ids.next('rcpt'),
       runId: ids.next('run'),
@@ -91,15 +106,37 @@ function prepareOne(
       signal,
       tenant,
       route,
-      work: plan?.work ?? null,
+      work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
       isFurtherRoute,
       isDebounced: hasWaitedForMore(submission),
-      repository: repository === null ? null : `${tenant.id}\u0000${repository.identity}`,
+      repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
+      cause: causeOf(signal),
+      ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
+      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes it.
+      asked: isFurtherRoute || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
+}
+
+/** Whether what a payload leaves out can be read at its source. */
+const canRead = (signal: Signal, policy: Policy): boolean => {
+  const source = policy.sources.find((one) => one.id === signal.source);
+  return source !== undefined && hasCredentials(source);
+};
+
+/** The version stays the signal's own; the work is the one whose branch it is about. */
+function continuing(
+  work: WorkIdentity | null,
+  signal: Signal,
+  tenant: string,
+  continued: Continued,
+): WorkIdentity | null {
+  const branch = agentBranchOf(signal);
+  const workKey = branch === null ? undefined : continued.get(continuedKey(tenant, branch));
+  return work === null || workKey === undefined ? work : { ...work, workKey };
 }
 
 /** Reasons to wait before it was known which work is meant: what waited for them has not waited for more signals. */
@@ -128,6 +165,8 @@ function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
   const verdict = submission.verdict ?? null;
   if (verdict !== null) return [{ route: namedRoute(signal, tenant, policy), verdict }];
   if (submission.again != null) return [routeAgain(submission, submission.again, policy)];
+  const own = ownDoing(signal, policy);
+  if (own !== null) return [{ route: null, verdict: own }];
   const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? null);
   if (routing.kind === 'none') {
     return [{ route: namedRoute(signal, tenant, policy), verdict: routing.verdict }];
@@ -135,6 +174,15 @@ function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
   // One receipt waited, so one decides; of several routes the first, where none was kept with it.
   const taking = promotes == null ? routing.routes : routing.routes.slice(0, 1);
   return taking.map((route) => ({ route: adjusted(route, submission), verdict: null }));
+}
+
+/** Before any route is asked: what we did ourselves is nobody's request (replay claude-code-action #611). */
+function ownDoing(signal: Signal, policy: Policy): Verdict | null {
+  const self = policy.sources.find((source) => source.id === signal.source)?.self;
+  const sign = ownSign(signal, self);
+  if (sign === null) return null;
+  const { rule, detail } = sign;
+  return { outcome: 'reject', reasonCode: 'SELF_TRIGGERED', detail, retryAfter: null, rule };
 }
 
 /** Of its own tenant only: a route that was given to another must not carry this tenant's work over. */

@@ -46,7 +46,7 @@ export function receiptRow(
     route: candidate.route?.id ?? null,
     existing: decision.existing,
     retryAfter: decision.retryAfter,
-    watermark: prepared.submission.watermark ?? null,
+    watermark: decision.outcome === 'no-work' ? (prepared.submission.watermark ?? null) : null,
     parentReceiptId,
     traceparent: signal.traceparent,
     source: signal.source,

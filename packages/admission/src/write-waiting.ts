@@ -221,6 +221,7 @@ function deferredRow(
     work: submission.work ?? null,
     directive,
     again: submission.again ?? null,
+    observe: submission.observe ?? null,
     tenant: tenant.id,
     headStartSeconds: submission.headStartSeconds ?? null,
     beside: submission.beside ?? null,

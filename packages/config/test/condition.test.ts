@@ -190,11 +190,15 @@ describe('the evaluator that routing asks', () => {
         defaultBranch: null,
       },
       target: { kind: 'branch', id: 'main', ref: 'main', aspect: 'unit' },
+      command: { name: '', argument: '' },
     });
     expect(expressionContext(signal({ repository: null, target: null, data: undefined }))).toEqual({
       event: null,
       repository: null,
       target: null,
+      command: { name: '', argument: '' },
     });
+    const asked = signal({ command: { name: 'fix', argument: 'the tests' } });
+    expect(expressionContext(asked).command).toEqual({ name: 'fix', argument: 'the tests' });
   });
 });

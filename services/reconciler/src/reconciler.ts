@@ -74,10 +74,10 @@ function loopOf({ job, tick }: PreparedJob, timing: ReconcilerTiming, context: S
 
 function periodMs(period: Period, timing: ReconcilerTiming, { policy }: ServiceContext): number {
   switch (period) {
-    case 'soon':
-      return timing.soonMs;
     case 'reap':
       return reapPeriodMs(timing, policy.current().policy.lease);
+    case 'read':
+      return timing.readMs;
     case 'repair':
       return timing.repairMs;
     case 'housekeeping':

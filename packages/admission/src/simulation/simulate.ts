@@ -16,6 +16,7 @@ import {
   draftOf,
   evolveDraft,
   type Ids,
+  isRepeat,
   type Policy,
   type ReasonCode,
   type RoutePolicy,
@@ -110,7 +111,7 @@ class Simulation {
       this.#makeTask(candidate);
       const decision = decideOne(this.#state, candidate);
       evolveDraft(this.#state, decision);
-      if (!candidate.isFurtherRoute) isRepeated = decision.reasonCode === 'DUPLICATE_DELIVERY';
+      if (!candidate.isFurtherRoute) isRepeated = isRepeat(decision);
       this.#note(arrival, at, prepared, decision);
     }
   }

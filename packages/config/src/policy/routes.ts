@@ -2,6 +2,7 @@
 import {
   type AgentPolicy,
   asksForRepository,
+  PROTECTED_PATHS,
   type QueuePolicy,
   type RepositoryScope,
   type RoutePolicy,
@@ -20,7 +21,6 @@ import {
   DEFAULT_RUN_LIMITS,
   DEFAULT_TENANT,
   HEAD_START_SECONDS,
-  PROTECTED_PATHS,
   REAL_FORGE_ATTEMPTS,
   REAL_FORGE_OPEN_PULL_REQUESTS,
   REAL_FORGE_RUN_USD,

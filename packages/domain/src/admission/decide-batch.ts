@@ -23,7 +23,11 @@ export function decideBatch(state: AdmissionState, candidates: readonly Candidat
     const decision = decideOne(draft, candidate);
     evolveDraft(draft, decision);
     decisions.push(decision);
-    if (!candidate.isFurtherRoute) isRepeated = decision.reasonCode === 'DUPLICATE_DELIVERY';
+    if (!candidate.isFurtherRoute) isRepeated = isRepeat(decision);
   }
   return decisions;
 }
+
+/** The signal came before, as this delivery or by another hook. */
+export const isRepeat = ({ reasonCode }: Decision): boolean =>
+  reasonCode === 'DUPLICATE_DELIVERY' || reasonCode === 'DUPLICATE_HOOK';

@@ -3,15 +3,18 @@ import type { RunId } from '../ids.js';
 import { PLACE, type RunStatus } from '../lifecycle.js';
 import { countsAsOpen, countsAsQueued } from './admit.js';
 import { withoutItsWaiting } from './debounce.js';
-import { deliveryKey, taskKey } from './keys.js';
-import type {
-  AdmissionState,
-  AdmissionWrite,
-  Decision,
-  FirstDelivery,
-  LiveRun,
-  TaskState,
-  WaitingVersion,
+import { guardOf, touchedSubjects } from './guard.js';
+import { deliveryKey, rateKey, taskKey } from './keys.js';
+import {
+  type AdmissionState,
+  type AdmissionWrite,
+  askedEventId,
+  type Decision,
+  type FirstDelivery,
+  type GuardState,
+  type LiveRun,
+  type TaskState,
+  type WaitingVersion,
 } from './types.js';
 
 /** A working copy: its maps are its own, the tasks in them are never changed in place. */
@@ -20,6 +23,14 @@ export interface AdmissionDraft extends AdmissionState {
   readonly tasks: Map<string, TaskState>;
   readonly queuedByTenant: Map<string, number>;
   readonly openByRepository: Map<string, number>;
+  readonly guard: GuardDraft;
+  /** Decisions so far. */
+  readonly order: { count: number };
+}
+
+interface GuardDraft extends GuardState {
+  readonly touched: Map<string, Date>;
+  readonly started: Map<string, number>;
 }
 
 export const draftOf = (state: AdmissionState): AdmissionDraft => ({
@@ -27,6 +38,12 @@ export const draftOf = (state: AdmissionState): AdmissionDraft => ({
   tasks: new Map(state.tasks),
   queuedByTenant: new Map(state.queuedByTenant),
   openByRepository: new Map(state.openByRepository),
+  guard: {
+    makers: guardOf(state).makers,
+    touched: new Map(guardOf(state).touched),
+    started: new Map(guardOf(state).started),
+  },
+  order: { count: 0 },
   now: state.now,
 });
 
@@ -34,7 +51,8 @@ export const draftOf = (state: AdmissionState): AdmissionDraft => ({
 export function evolve(state: AdmissionState, decision: Decision): AdmissionState {
   const draft = draftOf(state);
   evolveDraft(draft, decision);
-  return draft;
+  const { order: _order, ...after } = draft;
+  return after;
 }
 
 /** As `evolve`, in place: a batch copies the maps once. */
@@ -44,7 +62,12 @@ export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   if (candidate.parentReceiptId === null && standsForDelivery(draft.deliveries.get(key), decision)) {
     const { runId, taskId } = decision;
     draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
+    rememberAsked(draft, decision);
   }
+  // Later than everything before it in the batch, as in the database: an act and a run are never at one instant.
+  draft.order.count += 2;
+  const at = new Date(draft.now.getTime() + draft.order.count);
+  for (const write of decision.writes) remember(draft, write, at);
   if (candidate.work === null) return;
   const name = taskKey(candidate.tenant.id, candidate.work.workKey);
   const before = draft.tasks.get(name);
@@ -52,7 +75,7 @@ export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   let task = withoutItsWaiting(before, candidate);
   let queued = draft.queuedByTenant.get(candidate.tenant.id) ?? 0;
   for (const write of decision.writes) {
-    const next = applyWrite(task, write);
+    const next = applyWrite(task, write, at);
     queued += countQueued(next) - countQueued(task);
     task = next;
   }
@@ -73,7 +96,33 @@ export const standsForDelivery = (standing: FirstDelivery | undefined, decision:
   standing === undefined ||
   (decision.candidate.isFurtherRoute && standing.runId === null && decision.runId !== null);
 
-function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
+/** A command counts as heard from its first delivery on. */
+function rememberAsked(draft: AdmissionDraft, { candidate, runId, taskId }: Decision): void {
+  if (candidate.asked == null) return;
+  const key = deliveryKey({ source: candidate.signal.source, eventId: askedEventId(candidate.asked) });
+  if (!draft.deliveries.has(key)) {
+    draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
+  }
+}
+
+/** What later candidates of other tasks see of it: a person's act, and one more run of its target and actor. */
+function remember({ guard }: AdmissionDraft, write: AdmissionWrite, at: Date): void {
+  if (write.kind === 'touch') {
+    // After the run that the act itself led to.
+    const touchedAt = new Date(at.getTime() + 1);
+    for (const { key } of touchedSubjects(write.candidate)) guard.touched.set(key, touchedAt);
+  }
+  if (write.kind !== 'admit') return;
+  const { cause, tenant } = write.candidate;
+  for (const kind of ['target', 'actor'] as const) {
+    const subject = cause?.[kind] ?? null;
+    if (subject === null) continue;
+    const key = rateKey(tenant.id, kind, subject);
+    guard.started.set(key, (guard.started.get(key) ?? 0) + 1);
+  }
+}
+
+function applyWrite(task: TaskState, write: AdmissionWrite, at: Date): TaskState {
   switch (write.kind) {
     case 'admit': {
       const { runId, generation, status, candidate } = write;
@@ -82,7 +131,8 @@ function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
       const { sourceAt, parentVersions } = candidate.signal;
       const run: LiveRun = { runId, generation, inputVersion, sourceAt, parentVersions, status };
       const versions = new Map(task.versions).set(inputVersion, { runId, generation, outcome: null });
-      return { ...task, live: [...task.live, run], versions };
+      const chain = { runs: write.lineage.chainRuns, at };
+      return { ...task, live: [...task.live, run], versions, chain };
     }
     case 'supersede':
       return endRun(task, write.runId, 'SUPERSEDED');
@@ -115,6 +165,8 @@ function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
     }
     case 'attach':
     case 'defer':
+    case 'touch':
+    case 'feedback':
       return task;
   }
 }

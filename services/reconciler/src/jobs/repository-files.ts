@@ -19,7 +19,7 @@ export const awaitedFiles: Job = {
   name: 'repository-files',
   repairs: 'A signal waits for the .headgate.yaml of its repository.',
   reasonCodes: [],
-  period: 'soon',
+  period: 'read',
   limit: 20,
   make: (parts) => async () => {
     const { context, limit } = parts;

@@ -30,7 +30,11 @@ export async function readFileOf(file: ClaimedFile, options: ReadOptions): Promi
   });
   switch (head.kind) {
     case 'unavailable':
+    case 'disagrees':
+    case 'changed':
       return unreadable(head.detail);
+    case 'issue':
+      return unreadable('The source told of something else than a branch.');
     case 'closed':
       return unreadable(head.reason);
     // A repository without a commit has no file.
