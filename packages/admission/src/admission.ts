@@ -8,24 +8,31 @@ import {
   type Connection,
   type DeferredRow,
   type Dimensions,
+  databaseNow,
   deferredSignals,
   isConnectionFault,
   isDataFault,
   type Pool,
   payloads,
+  type RepositoryFileKey,
   receipts,
+  repositoryFileKey,
+  repositoryFiles,
 } from '@headgate/store';
 import { failPoint, type Logger, metrics } from '@headgate/telemetry';
-import { AlreadyPromotedError, admitBatch, type BatchContext } from './admit-batch.js';
-import { answerOf, recordAsked, recordFault, tellDecided } from './answer.js';
+import { admitBatch } from './admit-batch.js';
+import { answerOf, primaryOf, recordAsked, recordFault, recordSkipped, tellDecided } from './answer.js';
+import type { BatchContext } from './batch-context.js';
 import { Batcher } from './batcher.js';
 import { readContinued } from './continued.js';
 import { ForgeNames } from './forge-names.js';
 import { type Prepared, prepare } from './prepare.js';
 import { promotionOf } from './promotion.js';
+import { withFile } from './repository-config.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
 import { storable } from './storable.js';
 import { isReadable, type Submission } from './submission.js';
+import { AlreadyPromotedError } from './write-waiting.js';
 
 /** Rows of one transaction at most, and bytes of their payloads: Postgres takes a batch as one message. */
 const MAX_BATCH = 200;
@@ -64,6 +71,19 @@ export interface Undertaken {
 interface Plan {
   readonly batch: readonly Prepared[];
   readonly context: BatchContext;
+  /** How many candidates each submission has become, in their order. */
+  readonly widths: readonly number[];
+}
+
+/** One answer for each submission: of the routes that took it, the one that matters most to its sender. */
+function answersOf({ batch, widths }: Plan, decisions: readonly Decision[]): readonly SignalAnswer[] {
+  const byReceipt = new Map(decisions.map((decision) => [decision.candidate.receiptId, decision]));
+  let at = 0;
+  return widths.map((width) => {
+    const mine = batch.slice(at, at + width);
+    at += width;
+    return answerOf(primaryOf(mine.flatMap(({ candidate }) => byReceipt.get(candidate.receiptId) ?? [])));
+  });
 }
 
 export class Admission {
@@ -110,7 +130,7 @@ export class Admission {
     const plan = await this.#plan(submissions, this.#options.policy());
     const decisions = await admitBatch(c, plan.batch, plan.context);
     return {
-      answers: decisions.map(answerOf),
+      answers: answersOf(plan, decisions),
       committed: () => this.#tell(decisions, plan.context.active),
     };
   }
@@ -223,7 +243,8 @@ export class Admission {
   }
 
   async #commit(submissions: readonly Submission[], active: ActivePolicy): Promise<readonly SignalAnswer[]> {
-    const { batch, context } = await this.#plan(submissions, active);
+    const plan = await this.#plan(submissions, active);
+    const { batch, context } = plan;
     recordAsked(batch);
     let decided: readonly Decision[] = [];
     let decisions: readonly Decision[];
@@ -238,8 +259,9 @@ export class Admission {
           // COMMIT without an answer: all receipts of the batch stand, or none does. `decided` is what the last try
           // wrote to its end; one that met the rows of an earlier try never got there.
           readBack: async (c) => {
-            const wanted = batch.map((prepared) => prepared.candidate.receiptId);
-            return (await receipts.existing(c, wanted)).size === wanted.length ? decided : null;
+            const wanted = decided.map(({ candidate }) => candidate.receiptId);
+            const stands = wanted.length > 0 && (await receipts.existing(c, wanted)).size === wanted.length;
+            return stands ? decided : null;
           },
         },
       );
@@ -249,27 +271,50 @@ export class Admission {
     }
     await failPoint('intake.batch.committed');
     this.#tell(decisions, active);
-    return decisions.map(answerOf);
+    recordSkipped(batch, decisions);
+    return answersOf(plan, decisions);
   }
 
   async #plan(submissions: readonly Submission[], active: ActivePolicy): Promise<Plan> {
     const { dimensions, ids } = this.#options;
     const named = await this.#names.follow(submissions, active);
     const continued = await readContinued(this.#options.pool, named, active);
-    const batch = named.map((submission) => prepare(submission, active.policy, ids, continued));
+    const routed = named.map((submission) => prepare(submission, active.policy, ids, continued));
+    const batch = await this.#withFiles(routed.flat(), active);
     await this.#ensureDimensions(batch, active);
+    const payloadsOf = await Promise.all(submissions.map(encoded));
     return {
       batch,
+      widths: routed.map((prepared) => prepared.length),
       context: {
         active,
         dimensions,
-        payloads: await Promise.all(submissions.map(encoded)),
-        newDeferredId: () => ids.next('dfr'),
+        payloads: routed.flatMap((prepared, at) =>
+          prepared.map((_one, route) => (route === 0 ? (payloadsOf[at] ?? null) : null)),
+        ),
         queueIds: active.policy.queues.map((queue) =>
           dimensions.id({ tenantId: 0, kind: 'queue', key: queue.id }),
         ),
       },
     };
+  }
+
+  /** Each narrowed by its repository's file, as it was last read. Nobody is asked outside the database. */
+  async #withFiles(batch: readonly Prepared[], active: ActivePolicy): Promise<readonly Prepared[]> {
+    const keyOf = ({ file, candidate }: Prepared): RepositoryFileKey | null => {
+      const tenantId = active.tenantIds.get(candidate.tenant.id);
+      return file === null || tenantId === undefined ? null : { ...file, tenantId };
+    };
+    const keys = batch.flatMap((prepared) => keyOf(prepared) ?? []);
+    if (keys.length === 0) return batch;
+    const { rows, now } = await this.#options.pool.use(async (c) => ({
+      rows: await repositoryFiles.read(c, keys),
+      now: await databaseNow(c),
+    }));
+    return batch.map((prepared) => {
+      const key = keyOf(prepared);
+      return key === null ? prepared : withFile(prepared, rows.get(repositoryFileKey(key)), now);
+    });
   }
 
   async #ensureDimensions(batch: readonly Prepared[], active: ActivePolicy): Promise<void> {

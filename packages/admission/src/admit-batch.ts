@@ -4,12 +4,15 @@
  *   deliveries ─► tasks locked ─► state read ─► decideBatch (pure fold) ─► rows written ─► COMMIT ─► answers
  *
  * Who may write: any number of intakes, schedulers and reconcilers at once. Lock order (SQL rule 8): delivery in
- * (source, event id) order, task in (tenant, key hash) order, then for superseded and cancelled runs item, lease, run,
- * then the run that a latch waits for, then the promoted deferred_signal, whose deletion is the proof that nobody
- * else promoted it, and last what people touched and are told, each in the order of its key.
+ * (source, event id) order, task in (tenant, key hash) order, the repositories whose open pull requests are counted in
+ * the order of ids, then for superseded and cancelled runs item, lease, run, then the run that a latch waits for, and
+ * then the promoted and replaced deferred_signals, the files that are asked for, and last what people touched and are
+ * told, each in the order of its key. The deletion of a promoted signal is the proof that nobody else promoted it.
  *  - the same delivery in two batches: the second waits at the unique key and then reads the first one's receipt.
  *  - the same work in two batches: the second waits at the task and decides with the first one's result in view.
  *  - two promoters of one deferred signal: the second finds no row to delete and rolls back (AlreadyPromoted).
+ *  - a debounced signal is replaced by a new row while it is promoted: both hold its task, one after the other. The
+ *    promoter comes second: its row is gone and it rolls back. It comes first: the replacing signal finds none waiting.
  *  - a latch set while the run before it ends: a finish does not lock the task, so it may look for latches before
  *    this one is committed. The run is locked (shared) after the decision: it has ended, and the latch is due at once,
  *    or its end comes after this commit and finds the latch.
@@ -17,71 +20,37 @@
  * without an answer: read back by receipt id; the ids were drawn before the first try.
  */
 import {
-  type AdmissionState,
   type AdmissionWrite,
-  askedEventId,
-  type Candidate,
-  checkWork,
   type Decision,
-  type DeferredId,
   decideBatch,
   deliveryKey,
-  ENVELOPE_VERSION,
-  hashWorkKey,
-  type KnownVersion,
-  type Latch,
-  type LiveRun,
-  type ReceiptId,
+  type FirstDelivery,
+  standsForDelivery,
   type TaskId,
-  type TaskState,
-  taskKey,
   touchedSubjects,
 } from '@headgate/domain';
 import {
-  type ActivePolicy,
   type Connection,
-  type DecisionReceipt,
-  type DeferredRow,
-  type DeliveryRow,
-  type Dimensions,
-  deferredSignals,
   deliveries,
   feedback,
-  type PayloadRow,
   payloads,
+  publicationPlaces,
   queueItems,
   receipts,
   runs,
   type Stop,
   stopRuns,
-  type TaskKey,
-  type TaskRow,
   tasks,
   taskVersions,
   touches,
 } from '@headgate/store';
-import { loadGuard } from './guard-state.js';
+import { type BatchContext, tenantIdOf } from './batch-context.js';
+import { loadState, placesOf } from './load-state.js';
 import type { Prepared } from './prepare.js';
+import { firstReceipts, parentOf, receiptRow } from './receipt-rows.js';
 import { newQueueItem, newRun } from './run-rows.js';
-import type { DeferredSubmission } from './submission.js';
-
-export interface BatchContext {
-  readonly active: ActivePolicy;
-  readonly dimensions: Dimensions;
-  /** Payloads, already encoded, by position. */
-  readonly payloads: readonly (Pick<PayloadRow, 'encoding' | 'data' | 'mediaType'> | null)[];
-  readonly newDeferredId: () => DeferredId;
-  /** Queue ids of the policy, for counting what waits. */
-  readonly queueIds: readonly number[];
-}
-
-/** Another promoter was faster with these; the rest of the batch may be tried again without them. */
-export class AlreadyPromotedError extends Error {
-  constructor(readonly deferredIds: readonly DeferredId[]) {
-    super('deferred signals were promoted by another process');
-    this.name = 'AlreadyPromotedError';
-  }
-}
+import { tellPublications } from './tell-publications.js';
+import { type Written, writeWaiting } from './write-waiting.js';
 
 export async function admitBatch(
   c: Connection,
@@ -93,179 +62,25 @@ export async function admitBatch(
     state,
     batch.map((prepared) => prepared.candidate),
   );
-  await writeDecisions(c, batch, state, decisions, context);
+  const byReceipt = new Map(batch.map((prepared) => [prepared.candidate.receiptId, prepared]));
+  const preparedOf = (decision: Decision): Prepared => {
+    const found = byReceipt.get(decision.candidate.receiptId);
+    if (found === undefined) throw new Error('a decision without its candidate');
+    return found;
+  };
+  const written: Written = { batch, state, decisions, preparedOf };
+  await writeDecisions(c, written, context);
+  await stopOthers(c, decisions);
+  await writeWaiting(c, written, context);
+  await tellPeople(c, written, context);
   return decisions;
-}
-
-const tenantIdOf = (prepared: Prepared, active: ActivePolicy): number => {
-  const id = active.tenantIds.get(prepared.candidate.tenant.id);
-  if (id === undefined)
-    throw new Error(`tenant ${prepared.candidate.tenant.id} has no row: was the policy activated?`);
-  return id;
-};
-
-async function loadState(
-  c: Connection,
-  batch: readonly Prepared[],
-  context: BatchContext,
-): Promise<AdmissionState> {
-  const seen = await rememberDeliveries(c, batch, context.active);
-  const wanted = batch.filter(
-    ({ candidate: { route, work } }) => route !== null && work !== null && checkWork(work).ok,
-  );
-  const rows = await tasks.lock(c, tasksToLock(batch, wanted, context.active));
-  const tenantKeys = new Map([...context.active.tenantIds].map(([key, id]) => [id, key]));
-  const rowOf = new Map(rows.map((row) => [taskKey(tenantKeys.get(row.tenantId) ?? '', row.workKey), row]));
-  const taskIds = new Map([...rowOf].map(([key, row]) => [key, row.id]));
-  const pairs = wanted.flatMap((p) => {
-    const row = rowOf.get(taskKey(p.candidate.tenant.id, p.candidate.work?.workKey ?? ''));
-    return row === undefined ? [] : [{ taskId: row.id, inputVersion: p.candidate.work?.inputVersion ?? '' }];
-  });
-  const bounded = [
-    ...new Map(batch.map((p) => [p.candidate.tenant.id, p.candidate.tenant])).values(),
-  ].flatMap((tenant) => {
-    const tenantId = context.active.tenantIds.get(tenant.id);
-    return tenant.maxQueued === null || tenantId === undefined ? [] : [{ tenantId, most: tenant.maxQueued }];
-  });
-  const [live, known, queued, clock, { guard, chains }] = await Promise.all([
-    taskVersions.live(
-      c,
-      rows.map((row) => row.id),
-    ),
-    taskVersions.known(c, pairs),
-    queueItems.countReadyOf(c, bounded, context.queueIds),
-    c.query<{ now: Date }>('select clock_timestamp() as now'),
-    loadGuard(c, batch, taskIds, context),
-  ]);
-  return {
-    deliveries: seen,
-    tasks: new Map(
-      [...rowOf].map(([key, row]) => [
-        key,
-        { ...taskState(row, live, known), chain: chains.get(row.id) ?? null },
-      ]),
-    ),
-    guard,
-    queuedByTenant: new Map([...queued].map(([id, waiting]) => [tenantKeys.get(id) ?? '', waiting])),
-    now: clock[0]?.now ?? new Date(0),
-  };
-}
-
-/** The tasks that work is asked for, and those whose latch is promoted here, each once. */
-function tasksToLock(
-  batch: readonly Prepared[],
-  wanted: readonly Prepared[],
-  active: ActivePolicy,
-): readonly TaskKey[] {
-  const keys = new Map<string, TaskKey>();
-  const add = (tenant: string, workKey: string, taskId: TaskId): void => {
-    const tenantId = active.tenantIds.get(tenant);
-    if (tenantId === undefined) return;
-    keys.set(taskKey(tenant, workKey), { taskId, tenantId, keyHash: hashWorkKey(workKey), workKey });
-  };
-  for (const { submission } of batch) {
-    const latch = submission.promotes?.latch ?? null;
-    if (latch !== null) add(latch.tenant, latch.workKey, latch.taskId);
-  }
-  for (const { candidate } of wanted) {
-    if (candidate.work !== null) add(candidate.tenant.id, candidate.work.workKey, candidate.taskId);
-  }
-  return [...keys.values()];
-}
-
-/** Folds the batch by delivery first: one statement must not hold a key twice (SQL rule 3). */
-async function rememberDeliveries(
-  c: Connection,
-  batch: readonly Prepared[],
-  active: ActivePolicy,
-): Promise<AdmissionState['deliveries']> {
-  const firsts = new Map<string, DeliveryRow>();
-  for (const prepared of batch) {
-    const { candidate } = prepared;
-    if (candidate.parentReceiptId !== null) continue;
-    for (const eventId of namesOf(candidate)) {
-      const key = deliveryKey({ source: candidate.signal.source, eventId });
-      if (firsts.has(key)) continue;
-      firsts.set(key, {
-        sourceId: candidate.signal.source,
-        eventId,
-        tenantId: tenantIdOf(prepared, active),
-        receiptId: candidate.receiptId,
-        dedupeWindowMs: candidate.route?.dedupeWindowMs ?? DEFAULT_DEDUPE_MS,
-      });
-    }
-  }
-  const fresh = await deliveries.remember(c, [...firsts.values()]);
-  const repeated = [...firsts].filter(([key]) => !fresh.has(key)).map(([, row]) => row);
-  return deliveries.first(c, repeated);
-}
-
-/** The delivery's own name, and that of the command it brings, which other deliveries may bring too. */
-const namesOf = ({ signal, asked }: Candidate): readonly string[] =>
-  asked == null ? [signal.eventId] : [signal.eventId, askedEventId(asked)];
-
-/** Longer than GitHub's redelivery window of three days. */
-const DEFAULT_DEDUPE_MS = 7 * 24 * 3_600_000;
-
-function taskState(
-  row: TaskRow,
-  live: readonly (LiveRun & { taskId: TaskId })[],
-  known: readonly (KnownVersion & { taskId: TaskId; inputVersion: string })[],
-): TaskState {
-  const mine = live.filter((run) => run.taskId === row.id);
-  const versions = new Map<string, KnownVersion>(
-    known.filter((version) => version.taskId === row.id).map((version) => [version.inputVersion, version]),
-  );
-  for (const run of mine) {
-    const standing = versions.get(run.inputVersion);
-    if (standing === undefined || standing.generation <= run.generation) {
-      versions.set(run.inputVersion, { runId: run.runId, generation: run.generation, outcome: null });
-    }
-  }
-  const latch: Latch | null =
-    row.nextReceiptId === null || row.nextVersion === null
-      ? null
-      : {
-          receiptId: row.nextReceiptId,
-          inputVersion: row.nextVersion,
-          sourceAt: row.nextSourceAt,
-          parentVersions: row.nextParents,
-        };
-  return {
-    taskId: row.id,
-    generation: row.generation,
-    publication: row.publication,
-    cancelled: row.cancelledAt !== null,
-    latest:
-      row.latestVersion === null
-        ? null
-        : {
-            inputVersion: row.latestVersion,
-            sourceAt: row.latestSourceAt,
-            parentVersions: row.latestParents,
-          },
-    latch,
-    live: mine,
-    versions,
-  };
 }
 
 type WriteOf<Kind extends AdmissionWrite['kind']> = Extract<AdmissionWrite, { kind: Kind }>;
 
-async function writeDecisions(
-  c: Connection,
-  batch: readonly Prepared[],
-  state: AdmissionState,
-  decisions: readonly Decision[],
-  context: BatchContext,
-): Promise<void> {
+async function writeDecisions(c: Connection, written: Written, context: BatchContext): Promise<void> {
+  const { batch, state, decisions, preparedOf } = written;
   const { active } = context;
-  const byReceipt = new Map(batch.map((prepared, at) => [prepared.candidate.receiptId, { prepared, at }]));
-  const preparedOf = (decision: Decision): Prepared => {
-    const found = byReceipt.get(decision.candidate.receiptId);
-    if (found === undefined) throw new Error('a decision without its candidate');
-    return found.prepared;
-  };
   const writes = decisions.flatMap((decision) =>
     decision.writes.map((write) => ({ write, prepared: preparedOf(decision) })),
   );
@@ -311,12 +126,14 @@ async function writeDecisions(
           c,
           admitted.map(({ write }) => write.runId),
         ),
+    publicationPlaces.take(c, takenPlaces(admitted, batch, context)),
     receipts.insertDecisions(
       c,
       decisions.map((decision) =>
         receiptRow(decision, preparedOf(decision), active, parentOf(decision, firsts)),
       ),
     ),
+    deliveries.standIn(c, standIns(decisions)),
     payloads.insert(
       c,
       batch.flatMap((prepared, at) => {
@@ -335,213 +152,98 @@ async function writeDecisions(
         tenantId: tenantIdOf(prepared, active),
       })),
     ),
+    tellPublications(c, decisions.map(preparedOf), active),
     tasks.setLatest(c, lastOfEach(of('latest').map(({ write }) => write))),
     tasks.setGeneration(c, lastOfEach(of('task').map(({ write }) => write))),
   ]);
-  await stopRuns(c, [
-    ...of('supersede').map(
-      ({ write }): Stop => ({
-        runId: write.runId,
-        kind: 'supersede',
-        reasonCode: 'SUPERSEDED',
-        actor: 'intake',
-        data: { by: write.by },
-      }),
-    ),
-    ...of('cancel').map(
-      ({ write, prepared }): Stop => ({
-        runId: write.runId,
-        kind: 'cancel',
-        reasonCode: write.reasonCode,
-        actor: prepared.candidate.signal.actor?.name ?? 'intake',
-      }),
-    ),
-  ]);
-  const latches = new Map<TaskId, LatchWrite>(
-    of('latch').map(({ write, prepared }) => [write.taskId, { latch: write.latch, prepared }]),
+}
+
+/** Runs that give way to a newer version, and those that a person wants gone before a retry. */
+async function stopOthers(c: Connection, decisions: readonly Decision[]): Promise<void> {
+  const stops = decisions.flatMap(({ writes, candidate }) =>
+    writes.flatMap((write): Stop[] => {
+      switch (write.kind) {
+        case 'supersede': {
+          const data = { by: write.by };
+          return [{ runId: write.runId, kind: 'supersede', reasonCode: 'SUPERSEDED', actor: 'intake', data }];
+        }
+        case 'cancel': {
+          const actor = candidate.signal.actor?.name ?? 'intake';
+          return [{ runId: write.runId, kind: 'cancel', reasonCode: write.reasonCode, actor }];
+        }
+        default:
+          return [];
+      }
+    }),
   );
-  for (const { prepared, latch } of refusedLatches(batch, decisions, state)) {
-    if (!latches.has(latch.taskId)) latches.set(latch.taskId, { latch: null, prepared });
-  }
-  const waiting = [...latches].filter(([, { latch }]) => latch !== null).map(([taskId]) => taskId);
-  const behindLive = await taskVersions.lockLive(c, waiting);
-  await takePromoted(c, batch);
-  await writeLatches(c, latches, behindLive, context);
-  await deferredSignals.insert(
+  const rank = { supersede: 0, cancel: 1 };
+  await stopRuns(
     c,
-    decisions.flatMap((decision) =>
-      decision.writes.flatMap((write) =>
-        write.kind === 'defer'
-          ? [deferredRow(write.reasonCode, write.dueAt, preparedOf(decision), decision.taskId, context)]
-          : [],
-      ),
-    ),
+    stops.sort((a, b) => rank[a.kind] - rank[b.kind]),
+  );
+}
+
+/** What people touched, and what they are told. */
+async function tellPeople(
+  c: Connection,
+  { decisions, preparedOf }: Written,
+  context: BatchContext,
+): Promise<void> {
+  const writes = decisions.flatMap((decision) =>
+    decision.writes.map((write) => ({ write, tenantId: tenantIdOf(preparedOf(decision), context.active) })),
   );
   await touches.put(
     c,
-    of('touch').flatMap(({ write, prepared }) =>
-      touchedSubjects(write.candidate).map(({ subject }) => ({
-        tenantId: tenantIdOf(prepared, active),
-        subject,
-      })),
+    writes.flatMap(({ write, tenantId }) =>
+      write.kind === 'touch'
+        ? touchedSubjects(write.candidate).map(({ subject }) => ({ tenantId, subject }))
+        : [],
     ),
   );
   await feedback.insert(
     c,
-    of('feedback').map(({ write: { at, candidate, reasonCode, message }, prepared }) => ({
-      receiptId: candidate.receiptId,
-      tenantId: tenantIdOf(prepared, active),
-      ...at,
-      reasonCode,
-      message,
-    })),
+    writes.flatMap(({ write, tenantId }) => {
+      if (write.kind !== 'feedback') return [];
+      const { at, candidate, reasonCode, message } = write;
+      return [{ receiptId: candidate.receiptId, tenantId, ...at, reasonCode, message }];
+    }),
   );
 }
 
-interface LatchWrite {
-  readonly latch: Latch | null;
-  readonly prepared: Prepared;
-}
-
-/** A latch whose promotion was refused before its task was looked at (its route is gone) still has to fall. */
-function refusedLatches(
+/** Places among the open pull requests of the repositories that have a limit. */
+function takenPlaces(
+  admitted: readonly { readonly write: WriteOf<'admit'>; readonly prepared: Prepared }[],
   batch: readonly Prepared[],
-  decisions: readonly Decision[],
-  state: AdmissionState,
-): readonly { readonly prepared: Prepared; readonly latch: { readonly taskId: TaskId } }[] {
-  return batch.flatMap((prepared, at) => {
-    const { promotes } = prepared.submission;
-    const latch = promotes?.latch ?? null;
-    if (promotes == null || latch === null || decisions[at]?.taskId != null) return [];
-    const standing = state.tasks.get(taskKey(latch.tenant, latch.workKey))?.latch ?? null;
-    return standing?.receiptId === promotes.parentReceiptId ? [{ prepared, latch }] : [];
+  context: BatchContext,
+) {
+  const places = placesOf(batch, context);
+  const taken = admitted.flatMap(({ write, prepared }) => {
+    const repositoryId = places.get(prepared.candidate.repository ?? '');
+    if (repositoryId === undefined) return [];
+    return [{ taskId: write.taskId, tenantId: tenantIdOf(prepared, context.active), repositoryId }];
   });
+  return lastOfEach(taken);
 }
 
-async function takePromoted(c: Connection, batch: readonly Prepared[]): Promise<void> {
-  const promoted = batch.flatMap((prepared) => prepared.submission.promotes?.deferredId ?? []);
-  if (promoted.length === 0) return;
-  const taken = await deferredSignals.take(c, promoted);
-  const lost = promoted.filter((id) => !taken.has(id));
-  if (lost.length > 0) throw new AlreadyPromotedError(lost);
-}
-
-/** The last word of the batch on each latch; what waited before gives way. */
-async function writeLatches(
-  c: Connection,
-  latches: ReadonlyMap<TaskId, LatchWrite>,
-  behindLive: ReadonlySet<TaskId>,
-  context: BatchContext,
-): Promise<void> {
-  if (latches.size === 0) return;
-  await tasks.setLatch(
-    c,
-    [...latches].map(([taskId, { latch }]) => ({ taskId, latch })),
-  );
-  await deferredSignals.dropLatches(c, [...latches.keys()]);
-  await deferredSignals.insert(
-    c,
-    [...latches]
-      .filter(([, { latch }]) => latch !== null)
-      .map(([taskId, { prepared }]) =>
-        deferredRow('QUEUED_NEXT', behindLive.has(taskId) ? null : new Date(0), prepared, taskId, context),
-      ),
-  );
-}
-
-function deferredRow(
-  reasonCode: DeferredRow['reasonCode'],
-  dueAt: Date | null,
-  prepared: Prepared,
-  taskId: TaskId | null,
-  context: BatchContext,
-): DeferredRow {
-  const { signal, work, directive, tenant, receiptId } = prepared.candidate;
-  const { submission } = prepared;
-  const candidate: DeferredSubmission = {
-    version: ENVELOPE_VERSION,
-    signal,
-    work: submission.work ?? null,
-    directive,
-    again: prepared.submission.again ?? null,
-    observe: prepared.submission.observe ?? null,
-    tenant: tenant.id,
-    headStartSeconds: submission.headStartSeconds ?? null,
-    beside: submission.beside ?? null,
-    workKey: work?.workKey ?? null,
-  };
-  return {
-    id: context.newDeferredId(),
-    tenantId: tenantIdOf(prepared, context.active),
+/** Deliveries whose repeats are answered with another receipt than that of their first route. */
+function standIns(decisions: readonly Decision[]) {
+  const standing = new Map<string, FirstDelivery>();
+  const changed = new Map<string, Decision>();
+  for (const decision of decisions) {
+    const { candidate, runId, taskId, reasonCode } = decision;
+    if (candidate.parentReceiptId !== null || reasonCode === 'DUPLICATE_DELIVERY') continue;
+    const key = deliveryKey(candidate.signal);
+    if (!standsForDelivery(standing.get(key), decision)) continue;
+    standing.set(key, { receiptId: candidate.receiptId, runId, taskId });
+    if (candidate.isFurtherRoute) changed.set(key, decision);
+  }
+  return [...changed.values()].map(({ candidate: { signal, receiptId } }) => ({
+    sourceId: signal.source,
+    eventId: signal.eventId,
     receiptId,
-    taskId,
-    reasonCode,
-    dueAt,
-    candidate,
-  };
+  }));
 }
 
 const lastOfEach = <T extends { taskId: TaskId }>(rows: readonly T[]): T[] => [
   ...new Map(rows.map((row) => [row.taskId, row])).values(),
 ];
-
-/** The receipt that each delivery got first, here or before. */
-function firstReceipts(batch: readonly Prepared[], state: AdmissionState): ReadonlyMap<string, ReceiptId> {
-  const firsts = new Map([...state.deliveries].map(([key, first]) => [key, first.receiptId]));
-  for (const { candidate } of batch) {
-    const key = deliveryKey(candidate.signal);
-    if (candidate.parentReceiptId === null && !firsts.has(key)) firsts.set(key, candidate.receiptId);
-  }
-  return firsts;
-}
-
-/** A promotion names the receipt that deferred it, a repeated delivery the first one's. */
-const parentOf = (
-  { candidate, reasonCode }: Decision,
-  firsts: ReadonlyMap<string, ReceiptId>,
-): ReceiptId | null =>
-  reasonCode === 'DUPLICATE_DELIVERY'
-    ? (firsts.get(deliveryKey(candidate.signal)) ?? null)
-    : candidate.parentReceiptId;
-
-function receiptRow(
-  decision: Decision,
-  prepared: Prepared,
-  active: ActivePolicy,
-  parentReceiptId: ReceiptId | null,
-): DecisionReceipt {
-  const { candidate } = decision;
-  const { signal, work } = candidate;
-  return {
-    id: candidate.receiptId,
-    tenantId: tenantIdOf(prepared, active),
-    outcome: decision.outcome,
-    reasonCode: decision.reasonCode,
-    message: decision.message,
-    rule: decision.rule,
-    trigger: signal.trigger,
-    via: signal.via,
-    route: candidate.route?.id ?? null,
-    existing: decision.existing,
-    retryAfter: decision.retryAfter,
-    watermark: decision.outcome === 'no-work' ? (prepared.submission.watermark ?? null) : null,
-    parentReceiptId,
-    traceparent: signal.traceparent,
-    source: signal.source,
-    eventId: signal.eventId,
-    type: signal.type,
-    hookId: signal.hookId,
-    emittedAt: signal.emittedAt,
-    receivedAt: signal.receivedAt,
-    actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
-    repository: signal.repository?.fullName ?? null,
-    workKey: work?.workKey ?? null,
-    targetId: signal.target?.id ?? null,
-    inputVersion: work?.inputVersion ?? signal.inputVersion,
-    generation: decision.generation,
-    policyVersion: active.version,
-    taskId: decision.taskId,
-    runId: decision.runId,
-    concurrencyKey: prepared.concurrency?.key ?? null,
-  };
-}

@@ -1,5 +1,5 @@
 /** What is said about decisions: the answer to the sender, and after the commit history, metrics and test signals. */
-import type { Decision, SignalAnswer } from '@headgate/domain';
+import type { Decision, Outcome, SignalAnswer } from '@headgate/domain';
 import { CommitUnknownError, isConnectionFault } from '@headgate/store';
 import { metrics, record, testSignal } from '@headgate/telemetry';
 import type { Prepared } from './prepare.js';
@@ -14,6 +14,24 @@ export const answerOf = (decision: Decision): SignalAnswer => ({
   existing: decision.existing,
   retryAfter: decision.retryAfter,
 });
+
+const RANK: Readonly<Record<Outcome, number>> = { accept: 3, defer: 2, 'no-work': 1, reject: 0 };
+
+/** Of the routes that took a signal: an accept before a defer, no-work, reject; of equals the first in file order. */
+export function primaryOf(decisions: readonly Decision[]): Decision {
+  const [primary] = [...decisions].sort((a, b) => RANK[b.outcome] - RANK[a.outcome]);
+  if (primary === undefined) throw new Error('a signal without a decision');
+  return primary;
+}
+
+/** Further routes of a repeated delivery are not asked: what was begun for them has ended without an answer. */
+export function recordSkipped(batch: readonly Prepared[], decisions: readonly Decision[]): void {
+  const decided = new Set(decisions.map(({ candidate }) => candidate.receiptId));
+  for (const { candidate } of batch) {
+    if (decided.has(candidate.receiptId)) continue;
+    record({ type: 'fail', op: 'intake.answer', key: candidate.receiptId, result: { skipped: true } });
+  }
+}
 
 export function recordAsked(batch: readonly Prepared[]): void {
   for (const { candidate } of batch) {

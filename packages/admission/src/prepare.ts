@@ -1,24 +1,29 @@
 /**
- * From submission to candidate: route it, identify its work, draw its ids. Pure but for the ids; no database.
+ * From submission to candidates, one for each route that takes it: routed, identified, with its ids drawn. Pure but for
+ * the ids; no database.
  *
  * What cannot be decided without state stays open (verdict null) and is decided under the task's lock.
  */
-import { compileTemplate, conditionEvaluator, expressionContext } from '@headgate/config';
+import { conditionEvaluator } from '@headgate/config';
 import {
   type Candidate,
   type Ids,
   type Policy,
   quoted,
+  type ReasonCode,
+  type RepositoryFileKey,
   type RoutePolicy,
   routeName,
   routeSignal,
   type Signal,
+  type SignalReaders,
   type TenantPolicy,
   type Verdict,
   type WorkIdentity,
 } from '@headgate/domain';
-import { askedAt, causeOf, hasCredentials, identify, ownSign } from '@headgate/sources';
+import { askedAt, causeOf, eventFactsOf, hasCredentials, ownSign } from '@headgate/sources';
 import { agentBranchOf, type Continued, continuedKey } from './continued.js';
+import { type ConcurrencyKey, planOf } from './plan-work.js';
 import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
 
@@ -30,52 +35,97 @@ export interface Prepared {
   readonly concurrency: ConcurrencyKey | null;
   /** Two runs of its task never hold a lease at once. */
   readonly exclusiveTask: boolean;
+  /** The `.headgate.yaml` that has a say in it; null = none is asked. */
+  readonly file: AskedFile | null;
 }
 
-export interface ConcurrencyKey {
-  readonly key: string;
-  readonly limit: number;
+export interface AskedFile {
+  readonly source: string;
+  readonly fullName: string;
+  /** Its row, where there is one. */
+  readonly fileId: number | null;
+  /** The blob that narrowed the route; null = there is no such file, or it could not be asked. */
+  readonly blobSha: string | null;
+  /** It has to be read first. */
+  readonly isRequested: boolean;
+  /** What it wants to add and the route does not allow. */
+  readonly leftOut: readonly RepositoryFileKey[];
 }
 
-const evaluate = conditionEvaluator();
+/** How signals are read, for every decision the same. */
+export const SIGNAL_READERS: SignalReaders = { evaluate: conditionEvaluator(), factsOf: eventFactsOf };
 
+/** At least one; the first stands for the delivery. */
 export function prepare(
   submission: Submission,
   policy: Policy,
   ids: Ids,
   continued: Continued = new Map(),
-): Prepared {
+): readonly Prepared[] {
+  return routesOf(submission, policy).map((routed, at) =>
+    prepareOne({ submission, routed, isFurtherRoute: at > 0, policy, ids, continued }),
+  );
+}
+
+interface PrepareParts {
+  readonly submission: Submission;
+  readonly routed: Routed;
+  readonly isFurtherRoute: boolean;
+  readonly policy: Policy;
+  readonly ids: Ids;
+  readonly continued: Continued;
+}
+
+interface Routed {
+  readonly route: RoutePolicy | null;
+  readonly verdict: Verdict | null;
+}
+
+function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued }: PrepareParts): Prepared {
+  const { route, verdict } = routed;
   const { signal } = submission;
-  const routed = routeOf(submission, policy);
-  const { route } = routed;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
   const repository = repositoryOf(signal, tenant.id, policy);
   const isResolvable = submission.promotes == null && canRead(signal, policy);
   const plan =
-    routed.verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
+    verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
+  const isOpen = verdict === null && (plan?.verdict ?? null) === null;
+  const isLook = submission.observe != null;
   return {
     submission,
     repository,
     concurrency: plan?.concurrency ?? null,
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
+    // A look at the world runs no agent: a repository has no say in it.
+    file: isOpen && !isLook ? askedFile(route, repository) : null,
     candidate: {
       receiptId: ids.next('rcpt'),
       runId: ids.next('run'),
       taskId: ids.next('task'),
+      deferredId: ids.next('dfr'),
       signal,
       tenant,
       route,
       work: continuing(plan?.work ?? null, signal, tenant.id, continued),
-      verdict: routed.verdict ?? plan?.verdict ?? null,
+      verdict: verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
+      isFurtherRoute,
+      isDebounced: hasWaitedForMore(submission),
+      repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
       cause: causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
-      // What we said ourselves asks for nothing, and is remembered as no command.
-      asked: routed.verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes it.
+      asked: isFurtherRoute || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
 }
+
+/** Whether what a payload leaves out can be read at its source. */
+const canRead = (signal: Signal, policy: Policy): boolean => {
+  const source = policy.sources.find((one) => one.id === signal.source);
+  return source !== undefined && hasCredentials(source);
+};
 
 /** The version stays the signal's own; the work is the one whose branch it is about. */
 function continuing(
@@ -89,22 +139,41 @@ function continuing(
   return work === null || workKey === undefined ? work : { ...work, workKey };
 }
 
+/** Reasons to wait before it was known which work is meant: what waited for them has not waited for more signals. */
+const BEFORE_WORK: readonly ReasonCode[] = [
+  'REPOSITORY_CONFIG_PENDING',
+  'REPOSITORY_CONFIG_INVALID',
+  'HEAD_UNRESOLVED',
+  'SOURCE_UNAVAILABLE',
+  'SOURCE_DISAGREES',
+];
+
+/** Only events come in bursts: a tick and a person mean what they say. */
+const hasWaitedForMore = ({ signal, promotes }: Submission): boolean =>
+  signal.trigger !== 'event' || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
+
+function askedFile(route: RoutePolicy | null, repository: SignalRepository | null): AskedFile | null {
+  if (route === null || route.repositoryFile === null) return null;
+  if (repository === null || repository.url === null) return null;
+  const { source, fullName } = repository;
+  return { source, fullName, fileId: null, blobSha: null, isRequested: false, leftOut: [] };
+}
+
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
-function routeOf(
-  submission: Submission,
-  policy: Policy,
-): { readonly route: RoutePolicy | null; readonly verdict: Verdict | null } {
-  const { signal, tenant } = submission;
+function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
+  const { signal, tenant, promotes } = submission;
   const verdict = submission.verdict ?? null;
-  if (verdict === null && submission.again != null) return routeAgain(submission, submission.again, policy);
-  if (verdict === null) {
-    const own = ownDoing(signal, policy);
-    if (own !== null) return { route: null, verdict: own };
-    const routing = routeSignal(signal, policy, evaluate);
-    if (routing.kind === 'route') return { route: adjusted(routing.route, submission), verdict: null };
-    return { route: namedRoute(signal, tenant, policy), verdict: routing.verdict };
+  if (verdict !== null) return [{ route: namedRoute(signal, tenant, policy), verdict }];
+  if (submission.again != null) return [routeAgain(submission, submission.again, policy)];
+  const own = ownDoing(signal, policy);
+  if (own !== null) return [{ route: null, verdict: own }];
+  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? null);
+  if (routing.kind === 'none') {
+    return [{ route: namedRoute(signal, tenant, policy), verdict: routing.verdict }];
   }
-  return { route: namedRoute(signal, tenant, policy), verdict };
+  // One receipt waited, so one decides; of several routes the first, where none was kept with it.
+  const taking = promotes == null ? routing.routes : routing.routes.slice(0, 1);
+  return taking.map((route) => ({ route: adjusted(route, submission), verdict: null }));
 }
 
 /** Before any route is asked: what we did ourselves is nobody's request (replay claude-code-action #611). */
@@ -117,11 +186,7 @@ function ownDoing(signal: Signal, policy: Policy): Verdict | null {
 }
 
 /** Of its own tenant only: a route that was given to another must not carry this tenant's work over. */
-function routeAgain(
-  submission: Submission,
-  again: Again,
-  policy: Policy,
-): { readonly route: RoutePolicy | null; readonly verdict: Verdict | null } {
+function routeAgain(submission: Submission, again: Again, policy: Policy): Routed {
   const found = policy.routes.find((one) => one.id === again.route && one.tenant === submission.tenant);
   if (found !== undefined) return { route: adjusted(found, submission), verdict: null };
   const detail = `Route ${quoted(again.route)} is no longer in the configuration.`;
@@ -141,116 +206,6 @@ const adjusted = (route: RoutePolicy, { beside, headStartSeconds }: Submission):
   onNewVersion: beside?.onNewVersion ?? route.onNewVersion,
   headStartSeconds: headStartSeconds ?? route.headStartSeconds,
 });
-
-interface WorkPlan {
-  readonly work: WorkIdentity | null;
-  readonly verdict: Verdict | null;
-  readonly concurrency: ConcurrencyKey | null;
-}
-
-/** Whether what a payload leaves out can be read at its source. */
-const canRead = (signal: Signal, policy: Policy): boolean => {
-  const source = policy.sources.find((one) => one.id === signal.source);
-  return source !== undefined && hasCredentials(source);
-};
-
-function planOf(
-  submission: Submission,
-  route: RoutePolicy,
-  repository: SignalRepository | null,
-  isResolvable: boolean,
-): WorkPlan {
-  if (submission.observe != null && submission.work != null) {
-    return { work: submission.work, verdict: null, concurrency: null };
-  }
-  const kept = keptConcurrency(submission, route);
-  const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
-  if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
-  if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
-  return { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
-}
-
-const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
-  again?.concurrencyKey == null ? null : { key: again.concurrencyKey, limit: route.concurrency?.limit ?? 1 };
-
-/**
- * Which work a signal asks of a route. What a person names wins over the route's templates, and those over what the
- * kind of event implies.
- */
-export function workOf(
-  signal: Signal,
-  route: RoutePolicy,
-  isResolvable = false,
-): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
-  const key = writtenPart(route.work?.key ?? null, signal);
-  if ('error' in key) return refused('work.key', key.error);
-  const version = writtenPart(route.work?.version ?? null, signal);
-  if ('error' in version) return refused('work.version', version.error);
-  const identified = identify(signal, route, { key: key.value, version: version.value });
-  if (identified.kind === 'work') return { work: identified.work, verdict: null };
-  const { reasonCode, detail } = identified;
-  const rule = 'work-identity';
-  if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
-    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
-    return {
-      work: null,
-      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
-    };
-  }
-  const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
-  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };
-}
-
-const refused = (what: string, problem: string): WorkPlan => ({
-  work: null,
-  concurrency: null,
-  verdict: {
-    outcome: 'reject',
-    reasonCode: 'TASK_CONTRACT_INVALID',
-    detail: `${what}: ${problem}`,
-    retryAfter: null,
-    rule: `route.${what}`,
-  },
-});
-
-const writtenPart = (
-  template: string | null,
-  signal: Signal,
-): { readonly value: string | null } | { readonly error: string } =>
-  template === null ? { value: null } : rendered(template, signal);
-
-/** Compiled templates, by their text: a configuration has few, and signals are many. */
-const templates = new Map<string, ReturnType<typeof compileTemplate>>();
-const REMEMBERED = 1_000;
-
-function rendered(source: string, signal: Signal): { value: string } | { error: string } {
-  let compiled = templates.get(source);
-  if (compiled === undefined) {
-    if (templates.size >= REMEMBERED) templates.clear();
-    compiled = compileTemplate(source);
-    templates.set(source, compiled);
-  }
-  return compiled.ok ? compiled.render(expressionContext(signal)) : { error: compiled.problem.message };
-}
-
-/**
- * One run per target unless the route says otherwise: the key follows the conflicting resource (I11). A key that
- * cannot be made protects nothing, so the work is refused; an empty one says that nothing is shared.
- */
-function concurrencyOf(
-  route: RoutePolicy,
-  signal: Signal,
-  repository: SignalRepository | null,
-): { readonly key: ConcurrencyKey | null } | { readonly error: string } {
-  if (route.concurrency !== null) {
-    const key = rendered(route.concurrency.key, signal);
-    if ('error' in key) return key;
-    return { key: key.value === '' ? null : { key: key.value, limit: route.concurrency.limit } };
-  }
-  const { target } = signal;
-  if (repository === null || target === null || target.kind === 'repository') return { key: null };
-  return { key: { key: `${repository.identity}/${target.kind}/${target.id}`, limit: 1 } };
-}
 
 /** A tenant that left the configuration keeps its signals, and gets no work done. */
 function tenantOf(policy: Policy, id: string): TenantPolicy {

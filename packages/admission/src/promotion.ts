@@ -20,6 +20,8 @@ export function promotionOf(row: DeferredRow, active: ActivePolicy): Submission 
     promotes: {
       deferredId: row.id,
       parentReceiptId: row.receiptId,
+      reasonCode: row.reasonCode,
+      route: kept.route,
       latch: isLatch ? { taskId: row.taskId, tenant, workKey: kept.workKey } : null,
     },
   };

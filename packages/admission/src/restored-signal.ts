@@ -40,6 +40,9 @@ export function latchedSubmission(
     again: null,
     observe: null,
     workKey: latch.workKey,
+    route: receipt.route,
+    inputVersion: latch.inputVersion,
+    debouncedSince: null,
   };
 }
 

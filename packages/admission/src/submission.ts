@@ -5,6 +5,7 @@ import {
   ENVELOPE_VERSION,
   type ObserveSpec,
   type OnNewVersion,
+  type ReasonCode,
   type ReceiptId,
   type Signal,
   type TaskId,
@@ -46,6 +47,10 @@ export interface Beside {
 export interface Promotion {
   readonly deferredId: DeferredId;
   readonly parentReceiptId: ReceiptId;
+  /** Why it waited. */
+  readonly reasonCode: ReasonCode;
+  /** The route that had it wait; the other routes have decided. Null: kept by an older version, or no route took it. */
+  readonly route: string | null;
   /** Set when it waited as a task's queueOne latch, which must fall with this promotion whatever it leads to. */
   readonly latch: { readonly taskId: TaskId; readonly tenant: string; readonly workKey: string } | null;
 }
@@ -73,6 +78,12 @@ export interface DeferredSubmission {
   readonly workKey: string | null;
   readonly again: Again | null;
   readonly observe: ObserveSpec | null;
+  /** The route that it waits for; null where none took it. */
+  readonly route: string | null;
+  /** The version it was deferred at; null where none was known. */
+  readonly inputVersion: string | null;
+  /** RFC 3339, of a version that waits for more signals: when the first of them was decided. */
+  readonly debouncedSince: string | null;
 }
 
 /** Whether this process knows what the envelope means; one that a newer process wrote waits for such a one. */
@@ -91,6 +102,9 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
     version: kept.version ?? 1,
     again: kept.again ?? null,
     observe: kept.observe ?? null,
+    route: kept.route ?? null,
+    inputVersion: kept.inputVersion ?? null,
+    debouncedSince: kept.debouncedSince ?? null,
     signal: {
       ...(signal as unknown as Signal),
       emittedAt: dateOrNull(signal.emittedAt),

@@ -8,11 +8,13 @@ import { addDemo } from './commands/demo.js';
 import { addDoctor } from './commands/doctor.js';
 import { addGoals } from './commands/goals.js';
 import { addMigrate } from './commands/migrate.js';
+import { addPresets } from './commands/presets.js';
 import { addReceipts } from './commands/receipts.js';
 import { addRuns } from './commands/runs.js';
 import { addSchedules } from './commands/schedules.js';
 import { addSend } from './commands/send.js';
 import { addServices } from './commands/service.js';
+import { addSimulate } from './commands/simulate.js';
 import { addStatus } from './commands/status.js';
 import { addTrigger } from './commands/trigger.js';
 import { addTry } from './commands/try.js';
@@ -37,6 +39,8 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addDoctor,
   addCheckConfig,
   addConfig,
+  addPresets,
+  addSimulate,
   addMigrate,
   addDemo,
   addServices,

@@ -97,6 +97,7 @@ export const RECEIPT: Receipt = {
     inputVersion: '9f31c2',
     generation: 1,
     policyVersion: 17,
+    repositoryConfig: null,
   },
   execution: {
     taskId: 'task_01k',

@@ -10,7 +10,6 @@ type Section =
   | 'agent'
   | 'route'
   | 'trigger'
-  | 'repositories'
   | 'sourceKind'
   | 'runtime'
   | 'triggerName';
@@ -23,7 +22,7 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     notify: 'Read `headgate status` or /metrics.',
     providers: 'Use limits.maxActiveByProvider.',
     prices: 'Command agents report no cost.',
-    presets: 'Write the route out.',
+    presets: 'Write use: NAME@1 in a route.',
     freezes: 'Suspend a tenant (tenants.ID.suspended).',
   },
   tenant: {
@@ -45,7 +44,6 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     tools: 'Give them as arguments in command.',
   },
   route: {
-    use: 'Write the route out.',
     freshness: 'The head is always read again before an agent starts.',
     context: 'The command reads its input file.',
     judge: 'Use verify, paths and protectedPaths.',
@@ -61,7 +59,6 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     webhook: 'Write the event by name: github.check_run.completed.',
     poll: 'Write poll: true in the source.',
   },
-  repositories: { topics: 'Name the repositories, or use a pattern: "acme/web-*".' },
   sourceKind: {
     gitlab: 'Use kind: git.',
     gitea: 'Use kind: git.',

@@ -17,7 +17,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     says: [
       '9:5 routes.tidy.onNewVerison: "onNewVerison" is not known here. Did you mean "onNewVersion"?',
       '10:5 routes.tidy.moed: "moed" is not known here. Did you mean "mode"?',
-      '11:5 routes.tidy.xyzzy: "xyzzy" is not known here. Use one of: on, when, tenant, sources, repositories, mode, agent, prompt, work, onNewVersion, dedupe, timeToLive, requires, risk, priority, concurrency, paths, protectedPaths, setup, verify, limits, retry.',
+      '11:5 routes.tidy.xyzzy: "xyzzy" is not known here. Use one of: use, on, when, tenant, sources, repositories, branches, labels, authors, associations, forks, drafts, bots, mode, agent, prompt, work, onNewVersion, debounce, maxOpenPullRequests, repositoryFile, dedupe, timeToLive, requires, risk, priority, concurrency, paths, protectedPaths, setup, verify, limits, retry.',
     ],
   },
   {
@@ -34,13 +34,12 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'what a later version will have',
-    text: `${withRoute('use: upgrade@1', 'judge: {}', 'publish: { draft: true }')}notify: {}\ngoals: {}\n`,
+    text: `${withRoute('judge: {}', 'publish: { draft: true }')}notify: {}\ngoals: {}\n`,
     says: [
-      '9:5 routes.tidy.use: "use" is not supported in this version. Write the route out.',
-      '10:5 routes.tidy.judge: "judge" is not supported in this version. Use verify, paths and protectedPaths.',
-      '11:5 routes.tidy.publish: "publish" is not supported in this version. Each run pushes a branch of its own.',
-      '12:1 notify: "notify" is not supported in this version. Read `headgate status` or /metrics.',
-      '13:1 goals: "goals" is not supported in this version. Write the goal in its route: on: [ { goal: … } ].',
+      '9:5 routes.tidy.judge: "judge" is not supported in this version. Use verify, paths and protectedPaths.',
+      '10:5 routes.tidy.publish: "publish" is not supported in this version. Each run pushes a branch of its own.',
+      '11:1 notify: "notify" is not supported in this version. Read `headgate status` or /metrics.',
+      '12:1 goals: "goals" is not supported in this version. Write the goal in its route: on: [ { goal: … } ].',
     ],
   },
   {
@@ -110,10 +109,23 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     ],
   },
   {
-    name: 'repositories by topic',
-    text: withRoute('repositories: { topics: [node] }'),
+    name: 'a preset that is not there',
+    text: withRoute('use: fix-failing-checks@1'),
     says: [
-      '9:5 routes.tidy.repositories: "topics" is not supported in this version. Name the repositories, or use a pattern: "acme/web-*".',
+      '9:5 routes.tidy.use: there is no preset "fix-failing-checks@1". Did you mean "fix-failing-check@1"?',
+    ],
+  },
+  {
+    name: 'a topic where names are expected, a bound below the quiet time, an association that GitHub has not',
+    text: withRoute(
+      'repositories: { topic: [node] }',
+      'debounce: { quiet: 5m, max: 1m }',
+      'associations: [ MEMBERS ]',
+    ),
+    says: [
+      '9:21 routes.tidy.repositories.topic: "topic" is not known here. Did you mean "topics"?',
+      '10:28 routes.tidy.debounce.max: the bound is shorter than the quiet time. Lengthen max, or leave it out.',
+      '11:21 routes.tidy.associations[0]: "MEMBERS" is not an author association. Did you mean "MEMBER"?',
     ],
   },
   {

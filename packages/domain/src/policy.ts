@@ -129,6 +129,35 @@ export interface WorkTemplates {
   readonly version: string | null;
 }
 
+/** What a route takes of the events it listens to. Empty lists and maps ask nothing. */
+export interface RouteScope {
+  /** Patterns of repositories that are left out of `RoutePolicy.repositories`. */
+  readonly exceptRepositories: readonly string[];
+  /** The repository has one of them. */
+  readonly topics: readonly string[];
+  /** The repository has all of them, each with this value. */
+  readonly properties: Readonly<Record<string, string>>;
+  /** Patterns of the branch that the event is about; of a pull request the one it goes into. */
+  readonly branches: readonly string[];
+  readonly labels: { readonly any: readonly string[]; readonly none: readonly string[] };
+  /** Patterns of the login of whose comment, issue or pull request it is; of a push, who pushed. */
+  readonly authors: readonly string[];
+  /** GitHub's words: OWNER, MEMBER, COLLABORATOR … */
+  readonly associations: readonly string[];
+  readonly forks: boolean;
+  readonly drafts: boolean;
+  readonly bots: boolean;
+}
+
+/** Several signals of one piece of work become one: trailing, and never later than `maxMs` after the first. */
+export interface Debounce {
+  readonly quietMs: number;
+  readonly maxMs: number;
+}
+
+/** A key of `.headgate.yaml` that adds something, and so must be allowed. */
+export type RepositoryFileKey = 'setup' | 'verify' | 'prompt';
+
 export interface RoutePolicy {
   readonly id: string;
   readonly tenant: string;
@@ -141,12 +170,15 @@ export interface RoutePolicy {
   readonly repositories: readonly string[];
   /** Source ids; empty = all. */
   readonly sources: readonly string[];
+  readonly scope: RouteScope;
   readonly mode: Mode;
   readonly agent: string;
   readonly prompt: string | null;
   readonly setup: readonly string[];
   readonly verify: readonly string[];
   readonly onNewVersion: OnNewVersion;
+  /** Null: each signal is decided at once. */
+  readonly debounce: Debounce | null;
   /** How long a delivery id is remembered. */
   readonly dedupeWindowMs: number;
   readonly timeToLiveMs: number | null;
@@ -162,6 +194,10 @@ export interface RoutePolicy {
   /** Glob patterns the result may touch; empty = all but the protected ones. */
   readonly paths: readonly string[];
   readonly protectedPaths: readonly string[];
+  /** Of ours, per repository; null = no limit. */
+  readonly maxOpenPullRequests: number | null;
+  /** Whether `.headgate.yaml` of the repository is read, and what it may add. Null: it is not read. */
+  readonly repositoryFile: { readonly allow: readonly RepositoryFileKey[] } | null;
 }
 
 export interface TenantPolicy {
@@ -179,6 +215,9 @@ export interface RepositoryPolicy {
   readonly url: string;
   readonly defaultBranch: string | null;
   readonly ciTrusted: boolean;
+  /** As declared; an event that tells them is believed instead. */
+  readonly topics?: readonly string[];
+  readonly properties?: Readonly<Record<string, string>>;
 }
 
 export const SOURCE_KINDS = ['github', 'git', 'cloudevents', 'standard-webhooks'] as const;

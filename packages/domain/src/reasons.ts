@@ -56,6 +56,7 @@ export const REASONS = {
     'The work was admitted and waits for a person to approve it.',
   ),
   PING: reason('no-work', 'none', 202, 'The source tested the connection.'),
+  OBSERVED: reason('no-work', 'none', 202, 'The route only observes: no run was made.'),
   NOTHING_FOUND: reason('no-work', 'none', 202, 'The source was read and held nothing to do.'),
   NO_CHANGE: reason('no-work', 'none', 202, 'The agent finished and changed nothing.'),
   STALE_INPUT: reason(
@@ -89,6 +90,7 @@ export const REASONS = {
   HEAD_UNRESOLVED: reason('defer', 'later', 202, 'The head could not yet be resolved to a target.'),
   SOURCE_DISAGREES: reason('defer', 'later', 202, 'Two reads of the source disagree about the head.'),
   SOURCE_UNAVAILABLE: reason('defer', 'later', 202, 'The source could not be read.'),
+  REPOSITORY_CONFIG_PENDING: reason('defer', 'later', 202, '.headgate.yaml of the repository is being read.'),
   REPOSITORY_CONFIG_INVALID: reason(
     'defer',
     'later',
@@ -100,6 +102,12 @@ export const REASONS = {
     'later',
     202,
     'The tenant has spent its model budget of the day.',
+  ),
+  OPEN_PULL_REQUEST_LIMIT: reason(
+    'defer',
+    'later',
+    429,
+    'The repository has as many open pull requests of ours as it may have.',
   ),
   QUEUE_FULL: reason('defer', 'later', 429, 'The tenant has as many waiting runs as it may have.'),
   PAUSED: reason('defer', 'later', 202, 'The route, queue or tenant is paused.'),
@@ -153,12 +161,6 @@ export const REASONS = {
   NOT_ELIGIBLE: reason('reject', 'none', 403, "The route's condition is not met."),
   OUT_OF_SCOPE: reason('reject', 'none', 403, "The repository, branch or path is outside the route's scope."),
   ACTOR_NOT_ALLOWED: reason('reject', 'none', 403, 'The actor may not ask for this work.'),
-  OPEN_PULL_REQUEST_LIMIT: reason(
-    'reject',
-    'none',
-    403,
-    'The repository has as many open pull requests of ours as it may have.',
-  ),
   TENANT_SUSPENDED: reason('reject', 'none', 403, 'The tenant is suspended.'),
   POLICY_DENIED: reason('reject', 'none', 403, 'Policy does not allow this run.'),
   APPROVAL_DECLINED: reason('reject', 'none', 403, 'A person declined.'),

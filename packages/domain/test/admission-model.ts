@@ -24,6 +24,7 @@ import {
   touchedSubjects,
   type VersionPoint,
   versionKey,
+  type WaitingVersion,
 } from '../src/index.js';
 import { aState, aTask, NOW, receiptIdOf, TASK_ID } from './builders.js';
 
@@ -51,6 +52,7 @@ export class ModelStore {
   task = { generation: 1, publication: 1, cancelled: false };
   latest: VersionPoint | null = null;
   latch: Latch | null = null;
+  debounced: readonly WaitingVersion[] = [];
   private latched: Candidate | null = null;
   private promotions = 0;
   private ticks = 0;
@@ -95,7 +97,15 @@ export class ModelStore {
       guard: { makers: new Map(this.makers), touched: new Map(this.touched), started },
       deliveries: new Map(this.deliveries),
       queuedByTenant: new Map([['default', queued]]),
-      task: aTask({ ...this.task, latest: this.latest, latch: this.latch, live, versions, chain }),
+      task: aTask({
+        ...this.task,
+        latest: this.latest,
+        latch: this.latch,
+        debounced: this.debounced,
+        live,
+        versions,
+        chain,
+      }),
       now: NOW,
     });
   }
@@ -200,6 +210,20 @@ export class ModelStore {
         if (write.taskId !== TASK_ID) throw new Error('attached to a task that does not exist');
         return;
       case 'defer':
+        return;
+      case 'debounce':
+        this.debounced = [
+          ...this.debounced.filter(({ deferredId }) => deferredId !== write.replaces),
+          {
+            deferredId: write.candidate.deferredId,
+            receiptId: write.candidate.receiptId,
+            route: write.candidate.route?.id ?? '',
+            since: write.since,
+            inputVersion: write.candidate.work?.inputVersion ?? '',
+            sourceAt: write.candidate.signal.sourceAt,
+            parentVersions: write.candidate.signal.parentVersions,
+          },
+        ];
         return;
       case 'touch':
         for (const { key } of touchedSubjects(write.candidate)) this.touched.set(key, this.tick());

@@ -1,15 +1,17 @@
 /** Small builders: a test states what matters to it and takes the rest. */
-import type {
-  AdmissionState,
-  Candidate,
-  LiveRun,
-  ReceiptId,
-  RoutePolicy,
-  RunId,
-  Signal,
-  TaskId,
-  TaskState,
-  TenantPolicy,
+import {
+  type AdmissionState,
+  type Candidate,
+  type DeferredId,
+  type LiveRun,
+  type ReceiptId,
+  type RoutePolicy,
+  type RunId,
+  type Signal,
+  type TaskId,
+  type TaskState,
+  type TenantPolicy,
+  WIDE_SCOPE,
 } from '../src/index.js';
 
 export const NOW = new Date('2026-03-01T12:00:00Z');
@@ -37,12 +39,14 @@ export const aRoute = (change: Partial<RoutePolicy> = {}): RoutePolicy => ({
   work: null,
   repositories: [],
   sources: [],
+  scope: WIDE_SCOPE,
   mode: 'act',
   agent: 'example',
   prompt: null,
   setup: [],
   verify: [],
   onNewVersion: 'cancelOther',
+  debounce: null,
   dedupeWindowMs: 86_400_000,
   timeToLiveMs: null,
   requires: {},
@@ -64,6 +68,8 @@ export const aRoute = (change: Partial<RoutePolicy> = {}): RoutePolicy => ({
   queue: 'default',
   paths: [],
   protectedPaths: [],
+  maxOpenPullRequests: null,
+  repositoryFile: null,
   ...change,
 });
 
@@ -104,6 +110,7 @@ export function aCandidate(change: CandidateChange & Partial<Omit<Candidate, 'si
     receiptId: receiptIdOf(name),
     runId: runIdOf(name),
     taskId: TASK_ID,
+    deferredId: `deferred-${name}` as DeferredId,
     signal: aSignal({
       eventId: name,
       inputVersion: version,
@@ -117,6 +124,9 @@ export function aCandidate(change: CandidateChange & Partial<Omit<Candidate, 'si
     verdict: null,
     directive: { kind: 'none' },
     parentReceiptId: null,
+    isFurtherRoute: false,
+    isDebounced: false,
+    repository: null,
     ...rest,
   };
 }
@@ -128,6 +138,8 @@ export const aTask = (change: Partial<TaskState> = {}): TaskState => ({
   cancelled: false,
   latest: null,
   latch: null,
+  debounced: [],
+  hasOpenPublication: false,
   live: [],
   versions: new Map(),
   ...change,
@@ -163,6 +175,7 @@ export const aState = (
     deliveries: new Map(),
     tasks: new Map([[`default\u0000${KEY}`, task]]),
     queuedByTenant: new Map(),
+    openByRepository: new Map(),
     now: NOW,
     ...rest,
   };

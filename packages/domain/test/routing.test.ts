@@ -4,6 +4,7 @@ import {
   type ConditionResult,
   listensTo,
   matchesRepository,
+  NO_FACTS_TOLD,
   type Policy,
   type RoutePolicy,
   routeSignal,
@@ -52,17 +53,19 @@ const aPolicy = (routes: readonly RoutePolicy[]): Policy => ({
 const evaluate = (condition: { readonly source: string }): ConditionResult =>
   condition.source === 'broken' ? { error: 'no such field' } : { value: condition.source === 'true' };
 
+const readers = { evaluate, factsOf: () => NO_FACTS_TOLD };
+
 const routed = (signal: Signal, ...routes: RoutePolicy[]) => {
-  const result = routeSignal(signal, aPolicy(routes), evaluate);
-  return result.kind === 'route' ? result.route.id : result.verdict.reasonCode;
+  const result = routeSignal(signal, aPolicy(routes), readers);
+  return result.kind === 'routes' ? result.routes.map(({ id }) => id).join(' ') : result.verdict.reasonCode;
 };
 const when = (source: string) => ({ source });
 
 describe('which route takes an event', () => {
-  it('I7: the first in file order of those that match', () => {
+  it('I7: every one that matches, in file order', () => {
     expect(
       routed(aSignal(), aRoute({ id: 'a', when: when('false') }), aRoute({ id: 'b' }), aRoute({ id: 'c' })),
-    ).toBe('b');
+    ).toBe('b c');
   });
 
   it('I7: a type that no route lists is NO_ROUTE', () => {
@@ -72,12 +75,12 @@ describe('which route takes an event', () => {
 
   it('I7: a false condition is NOT_ELIGIBLE and names route and condition; one that cannot be evaluated too', () => {
     const policy = aPolicy([aRoute({ id: 'fix', when: when('false') })]);
-    const result = routeSignal(aSignal(), policy, evaluate);
+    const result = routeSignal(aSignal(), policy, readers);
     expect(result).toMatchObject({
       kind: 'none',
       verdict: { outcome: 'reject', reasonCode: 'NOT_ELIGIBLE', detail: 'Route "fix": "false" is false.' },
     });
-    const broken = routeSignal(aSignal(), aPolicy([aRoute({ when: when('broken') })]), evaluate);
+    const broken = routeSignal(aSignal(), aPolicy([aRoute({ when: when('broken') })]), readers);
     expect(broken).toMatchObject({ verdict: { reasonCode: 'NOT_ELIGIBLE' } });
     expect(JSON.stringify(broken)).toContain('no such field');
   });
@@ -124,7 +127,7 @@ describe('signals that name their route', () => {
   });
 
   it('an unknown name is NO_ROUTE and repeats it; no name at all is TASK_CONTRACT_INVALID', () => {
-    const result = routeSignal(manual('typo'), aPolicy([aRoute()]), evaluate);
+    const result = routeSignal(manual('typo'), aPolicy([aRoute()]), readers);
     expect(result).toMatchObject({
       verdict: { reasonCode: 'NO_ROUTE', detail: 'No route is called "typo".' },
     });
@@ -132,7 +135,7 @@ describe('signals that name their route', () => {
   });
 
   it('an event cannot choose its route by what its payload says', () => {
-    expect(routed(aSignal({ data: { route: 'b' } }), aRoute({ id: 'a' }), aRoute({ id: 'b' }))).toBe('a');
+    expect(routed(aSignal({ data: { route: 'b' } }), aRoute({ id: 'a' }), aRoute({ id: 'b' }))).toBe('a b');
   });
 });
 

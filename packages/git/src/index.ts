@@ -1,4 +1,5 @@
 export * from './environment.js';
+export * from './file-at.js';
 export * from './mirror.js';
 export * from './push.js';
 export * from './remote.js';

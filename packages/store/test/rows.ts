@@ -49,6 +49,7 @@ export async function latchBehind(db: Database, run: SeededRun): Promise<void> {
         tenantId: run.tenant.id,
         receiptId: receipt.id,
         taskId: run.taskId,
+        repositoryFileId: null,
         reasonCode: 'QUEUED_NEXT',
         dueAt: null,
         candidate: { inputVersion: 'next' },

@@ -174,6 +174,7 @@ describe('small tables', () => {
       tenantId,
       receiptId: receipt.id,
       taskId: null,
+      repositoryFileId: null,
       reasonCode: 'DEBOUNCED' as const,
       dueAt,
       candidate: { title: 'a\u0000' },

@@ -175,6 +175,24 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
     await sourceFacts.note(c, repository, [{ fact: 'branch/main', version: 'x' }]);
     await redeliveries.begin(c, { ...repository, hook: '1' }, 'guid', { maxTries: 1, pauseMs: 0 });
     await c.query(
+      `insert into headgate.publication_place (task_id, tenant_id, repository_id)
+       select task_id, tenant_id, 1 from headgate.run where id = $1`,
+      [run.runId],
+    );
+    await c.query(
+      `insert into headgate.publication_end (task_id, publication, tenant_id, receipt_id)
+       select task_id, 1, tenant_id, receipt_id from headgate.run where id = $1`,
+      [run.runId],
+    );
+    await c.query(
+      `insert into headgate.repository_file (tenant_id, source, full_name) values ($1, 'forge', 'acme/api')`,
+      [tenant.id],
+    );
+    await c.query(
+      `insert into headgate.repository_file_text (tenant_id, blob_sha, text) values ($1, 'b', 'version: 1')`,
+      [tenant.id],
+    );
+    await c.query(
       `insert into headgate.usage (attempt_id, tenant_id, run_id, cost_source) values ($1, $2, $3, 'none')`,
       [lease.attemptId, tenant.id, run.runId],
     );

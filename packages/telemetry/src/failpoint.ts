@@ -50,6 +50,7 @@ export const FAIL_POINTS = [
   'scan.looked',
   'scan.admitted',
   'redelivery.begun',
+  'reconciler.file.read',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 

@@ -62,6 +62,7 @@ describe('GET /v1/receipts', () => {
         inputVersion: run.inputVersion,
         generation: 1,
         policyVersion: 1,
+        repositoryConfig: null,
       },
       execution: {
         taskId: formatId('task', run.taskId),

@@ -9,6 +9,7 @@ import { brokenLatches } from './jobs/latches.js';
 import { unknownOperations } from './jobs/operations.js';
 import { reapExpired } from './jobs/reap.js';
 import { redeliverFailed } from './jobs/redeliver.js';
+import { awaitedFiles } from './jobs/repository-files.js';
 import {
   leasesOfEnded,
   lostAttempts,
@@ -20,6 +21,7 @@ import {
 import { sourceScan } from './jobs/scan.js';
 
 export const JOBS: readonly Job[] = [
+  awaitedFiles,
   reapExpired,
   strandedRuns,
   unleasedRuns,

@@ -101,6 +101,7 @@ export function receiptPage(receipt: Receipt, terminal: Terminal, now: Date): st
       execution.attempt === null ? null : `${execution.attempt}, fencing token ${execution.fencingToken}`,
     ],
     ['again at', receipt.retryAfter],
+    ['narrowed by', domain.repositoryConfig === null ? null : `.headgate.yaml ${domain.repositoryConfig}`],
     ['follows', receipt.parentReceiptId],
     ...receipt.mutations.map((it): [string, string] => [
       'did',

@@ -25,6 +25,11 @@ export const DEFAULT_RUN_LIMITS: Omit<RunLimits, 'costUsd'> = {
 /** A run on a real forge costs at most this; a day has no default. */
 export const REAL_FORGE_RUN_USD = 3;
 export const REAL_FORGE_ATTEMPTS = 2;
+/** People have to read them. */
+export const REAL_FORGE_OPEN_PULL_REQUESTS = 3;
+
+/** A signal waits for more at most so many times the quiet time, unless the route says otherwise. */
+export const DEBOUNCE_BOUND = 5;
 /** More runs than this on one target or by one person in an hour is a loop or an accident. */
 export const REAL_FORGE_RUNS_PER_TARGET: RateLimit = { limit: 20, windowMs: 3_600_000 };
 export const REAL_FORGE_RUNS_PER_ACTOR: RateLimit = { limit: 100, windowMs: 3_600_000 };

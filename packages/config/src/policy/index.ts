@@ -1,1 +1,2 @@
+export { type PolicyChange, policyDifference } from './difference.js';
 export { canonicalJson, digestOf } from './digest.js';

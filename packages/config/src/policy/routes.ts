@@ -1,30 +1,35 @@
 /** A route of the file as the rest of the product reads it: every default applied, every name resolved. */
 import {
   type AgentPolicy,
+  asksForRepository,
   PROTECTED_PATHS,
   type QueuePolicy,
+  type RepositoryScope,
   type RoutePolicy,
   SCANNED_GITHUB_EVENTS,
   type SourceKind,
   type SourcePolicy,
   type TenantPolicy,
+  WIDE_SCOPE,
 } from '@headgate/domain';
 import { compileTemplate } from '../cel/index.js';
 import { type Path, suggest } from '../problems/index.js';
 import type { HeadgateFile } from '../schema/headgate-file.js';
 import type { RouteEntry } from '../schema/routes.js';
 import {
+  DEBOUNCE_BOUND,
   DEFAULT_DEDUPE_MS,
   DEFAULT_RETRY,
   DEFAULT_RUN_LIMITS,
   DEFAULT_TENANT,
   HEAD_START_SECONDS,
   REAL_FORGE_ATTEMPTS,
+  REAL_FORGE_OPEN_PULL_REQUESTS,
   REAL_FORGE_RUN_USD,
 } from './defaults.js';
 import type { Notebook } from './notebook.js';
 import { chooseQueue } from './queues.js';
-import { reposOf } from './scope.js';
+import { repositoriesOf, reposOf, scopeOf } from './scope.js';
 import { resolveTriggers } from './triggers.js';
 
 export interface RouteWorld {
@@ -46,8 +51,8 @@ function resolveRoute(id: string, route: RouteEntry, world: RouteWorld, notes: N
   const path: Path = ['routes', id];
   const tenant = tenantOf(route, path, world, notes);
   const sources = sourcesOf(route, path, tenant, world, notes);
-  const repositories = route.repositories ?? [];
-  const reached = reposOf(repositories, sources);
+  const asked = repositoriesOf(route);
+  const reached = reposOf(asked, sources);
   checkScope(route, path, sources, world, notes);
   const isRealForge = reached.some(({ source }) => source.realForge);
   const mode = route.mode ?? (isRealForge || reached.length === 0 ? 'propose' : 'act');
@@ -82,14 +87,16 @@ function resolveRoute(id: string, route: RouteEntry, world: RouteWorld, notes: N
     when: route.when === undefined ? null : { source: route.when },
     work:
       route.work === undefined ? null : { key: route.work.key ?? null, version: route.work.version ?? null },
-    repositories,
+    repositories: asked.repositories,
     sources: route.sources ?? [],
+    scope: scopeOf(route, isRealForge),
     mode,
     agent: agentOf(route, path, world, notes),
     prompt: promptOf(id, route, world),
     setup: route.setup ?? [],
     verify: route.verify ?? [],
     onNewVersion: route.onNewVersion ?? 'cancelOther',
+    debounce: debounceOf(route),
     dedupeWindowMs: route.dedupe ?? DEFAULT_DEDUPE_MS,
     timeToLiveMs: route.timeToLive ?? null,
     requires,
@@ -120,7 +127,23 @@ function resolveRoute(id: string, route: RouteEntry, world: RouteWorld, notes: N
     queue: choice.kind === 'queue' ? choice.id : '',
     paths: route.paths ?? [],
     protectedPaths: [...new Set([...PROTECTED_PATHS, ...(route.protectedPaths ?? [])])],
+    maxOpenPullRequests: route.maxOpenPullRequests ?? (isRealForge ? REAL_FORGE_OPEN_PULL_REQUESTS : null),
+    repositoryFile: repositoryFileOf(route, isRealForge),
   };
+}
+
+function debounceOf({ debounce }: RouteEntry): RoutePolicy['debounce'] {
+  if (debounce === undefined) return null;
+  return { quietMs: debounce.quiet, maxMs: debounce.max ?? debounce.quiet * DEBOUNCE_BOUND };
+}
+
+/** A repository's owners have a say on a real forge; on this machine only where it is asked for. */
+function repositoryFileOf(
+  { repositoryFile }: RouteEntry,
+  isRealForge: boolean,
+): RoutePolicy['repositoryFile'] {
+  if (typeof repositoryFile === 'object') return { allow: [...new Set(repositoryFile.allow ?? [])] };
+  return (repositoryFile ?? isRealForge) ? { allow: [] } : null;
 }
 
 /** The route's own tenant, else that of its sources, else the only one. */
@@ -227,20 +250,41 @@ function checkScope(
     checkSender(trigger, sources, [...path, 'on', index], notes);
   }
   const names = sources.flatMap(({ repositories }) => repositories.map(({ fullName }) => fullName));
-  for (const [index, pattern] of (route.repositories ?? []).entries()) {
-    if (reposOf([pattern], sources).length > 0) continue;
+  const { repositories, scope } = repositoriesOf(route);
+  const isList = Array.isArray(route.repositories);
+  for (const [index, pattern] of repositories.entries()) {
+    if (reposOf({ repositories: [pattern], scope: WIDE_SCOPE }, sources).length > 0) continue;
     notes.problem(
-      [...path, 'repositories', index],
+      isList ? [...path, 'repositories', index] : [...path, 'repositories', 'names', index],
       `no source has a repository "${pattern}"`,
       names.length === 0 ? 'Name it under sources.ID.repositories.' : suggest(pattern, names),
     );
   }
+  checkDeclared(route, scope, path, sources, notes);
+}
+
+/** A tick has no event that tells topics and properties: it goes by what the sources declare. */
+function checkDeclared(
+  route: RouteEntry,
+  scope: RepositoryScope['scope'],
+  path: Path,
+  sources: readonly SourcePolicy[],
+  notes: Notebook,
+): void {
+  const asks = scope.topics.length > 0 || Object.keys(scope.properties).length > 0;
+  const ticks = route.on.some((trigger) => typeof trigger === 'object');
+  if (!asks || !ticks || reposOf(repositoriesOf(route), sources).length > 0) return;
+  notes.problem(
+    [...path, 'repositories'],
+    'no source declares a repository with these topics and properties, so the schedule would work on none',
+    'Declare them at sources.ID.repositories.NAME: topics, properties.',
+  );
 }
 
 /** Two repositories must never share a key that a person wrote for both. */
 function checkWorkKey(route: RouteEntry, path: Path, notes: Notebook): void {
   const key = route.work?.key;
-  if (key === undefined || (route.repositories ?? []).length === 0) return;
+  if (key === undefined || !asksForRepository(repositoriesOf(route))) return;
   const compiled = compileTemplate(key);
   if (!compiled.ok || compiled.reads.has('repository.id') || compiled.reads.has('event.repository.id'))
     return;

@@ -43,6 +43,8 @@ export function resolveSources(
       url: resolveRepositoryUrl(repository.url, options),
       defaultBranch: repository.defaultBranch ?? null,
       ciTrusted: repository.ciTrusted ?? false,
+      ...(repository.topics === undefined ? {} : { topics: repository.topics }),
+      ...(repository.properties === undefined ? {} : { properties: repository.properties }),
     }));
     warnOfSameName(id, repositories, notes);
     const realForge =

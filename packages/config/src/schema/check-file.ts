@@ -4,6 +4,7 @@
  * known (`broken`) and not complained about a second time.
  */
 import type { YamlFile } from '../file/index.js';
+import { expandPresets } from '../presets/expand.js';
 import type { Problem } from '../problems/index.js';
 import { explainIssues } from './explain-issues.js';
 import { type HeadgateFile, headgateFile } from './headgate-file.js';
@@ -29,11 +30,13 @@ export function checkFile(file: YamlFile): CheckedFile {
     };
     return { problems: [empty], sound: null, broken: new Set() };
   }
-  const first = headgateFile.safeParse(file.data, { reportInput: true });
-  if (first.success) return { problems: [], sound: first.data, broken: new Set() };
-  const problems = explainIssues(first.error.issues, file);
-  const paths = first.error.issues.map((issue) => issue.path);
-  const { rest, broken } = without(file.data, paths);
+  const { data, problems: unknown, broken: unexpanded } = expandPresets(file);
+  const first = headgateFile.safeParse(data, { reportInput: true });
+  if (first.success && unknown.length === 0) return { problems: [], sound: first.data, broken: new Set() };
+  const issues = first.success ? [] : first.error.issues;
+  const problems = [...unknown, ...explainIssues(issues, file)];
+  const paths = [...issues.map((issue) => issue.path), ...unexpanded.map((id) => ['routes', id])];
+  const { rest, broken } = without(data, paths);
   const second = headgateFile.safeParse(rest);
   return { problems, sound: second.success ? second.data : null, broken };
 }

@@ -48,8 +48,17 @@ export type HeadgateFile = z.output<typeof headgateFile>;
 
 /** JSON Schema (draft 2020-12) of headgate.yaml, for editors: what may be written, not what it becomes. */
 export function jsonSchema(): Readonly<Record<string, unknown>> {
-  return {
-    ...z.toJSONSchema(headgateFile, { io: 'input', target: 'draft-2020-12' }),
-    title: 'headgate.yaml',
-  };
+  const schema = z.toJSONSchema(headgateFile, {
+    io: 'input',
+    target: 'draft-2020-12',
+    // A preset brings what a route must have.
+    override: ({ zodSchema, jsonSchema: made }) => {
+      if (zodSchema !== route || made.required === undefined) return;
+      const required = made.required.filter((key) => key !== 'on');
+      delete made.required;
+      if (required.length > 0) made.required = required;
+      made.anyOf = [{ required: ['on'] }, { required: ['use'] }];
+    },
+  });
+  return { ...schema, title: 'headgate.yaml' };
 }

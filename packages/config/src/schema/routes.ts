@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { compileCondition, compileTemplate } from '../cel/index.js';
-import { notSupported } from '../not-supported.js';
+import { PRESETS } from '../presets/catalogue.js';
 import { complain, say } from './complaint.js';
 import { capabilities, runLimits } from './limits.js';
 import { commands, count, duration, id, risk, text, word } from './scalars.js';
@@ -45,27 +45,80 @@ const retry = strict(null, {
   backoff: backoff.optional(),
 });
 
+const repositoryPattern = text(200).regex(/^[A-Za-z0-9_.*?/-]+$/, {
+  error: ({ input }) =>
+    say(`"${String(input)}" is not a repository`, 'Write owner/name or a pattern: "acme/web-*".'),
+});
+const repositoryPatterns = z.array(repositoryPattern).max(1000);
+const words = (maxLength: number) => z.array(text(maxLength)).max(100);
+
+/** A list of names and patterns, or a map that also knows topics and properties. */
+const repositories = z.union([
+  repositoryPatterns,
+  strict(null, {
+    names: repositoryPatterns.optional(),
+    except: repositoryPatterns.optional(),
+    topics: words(50).optional(),
+    properties: z.record(text(75), text(200)).optional(),
+  }),
+]);
+
+const labels = z.union([
+  words(100),
+  strict(null, { any: words(100).optional(), none: words(100).optional() }),
+]);
+
+const ASSOCIATIONS = [
+  'OWNER',
+  'MEMBER',
+  'COLLABORATOR',
+  'CONTRIBUTOR',
+  'FIRST_TIME_CONTRIBUTOR',
+  'FIRST_TIMER',
+  'MANNEQUIN',
+  'NONE',
+] as const;
+
+const debounce = z.union([
+  duration({ minMs: 1_000, maxMs: 3_600_000 }).transform((quiet) => ({ quiet, max: undefined })),
+  strict(null, {
+    quiet: duration({ minMs: 1_000, maxMs: 3_600_000 }),
+    max: duration({ minMs: 1_000, maxMs: 86_400_000 }).optional(),
+  }).superRefine(({ quiet, max }, context) => {
+    if (max === undefined || max >= quiet) return;
+    complain(
+      context,
+      { message: 'the bound is shorter than the quiet time', fix: 'Lengthen max, or leave it out.' },
+      ['max'],
+    );
+  }),
+]);
+
+const repositoryFile = z.union([
+  z.boolean(),
+  strict(null, {
+    allow: z
+      .array(word('a key that a repository may add', ['setup', 'verify', 'prompt']))
+      .max(3)
+      .optional(),
+  }),
+]);
+
 export const route = strict('route', {
+  /** Written out before the schema is asked; here for editors. */
+  use: z.enum(PRESETS.map(({ name }) => name)).optional(),
   on: triggers,
   when: condition.optional(),
   tenant: id.optional(),
   sources: z.array(id).max(100).optional(),
-  repositories: z
-    .array(
-      text(200).regex(/^[A-Za-z0-9_.*?/-]+$/, {
-        error: ({ input }) =>
-          say(`"${String(input)}" is not a repository`, 'Write owner/name or a pattern: "acme/web-*".'),
-      }),
-      {
-        error: ({ input }) => {
-          const key = typeof input === 'object' && input !== null ? (Object.keys(input)[0] ?? '') : '';
-          const later = notSupported('repositories', key);
-          return later === null ? undefined : say(later.message, later.fix);
-        },
-      },
-    )
-    .max(1000)
-    .optional(),
+  repositories: repositories.optional(),
+  branches: words(255).optional(),
+  labels: labels.optional(),
+  authors: words(100).optional(),
+  associations: z.array(word('an author association', ASSOCIATIONS)).max(8).optional(),
+  forks: z.boolean().optional(),
+  drafts: z.boolean().optional(),
+  bots: z.boolean().optional(),
   mode: word('a mode', ['observe', 'propose', 'act']).optional(),
   agent: id.optional(),
   prompt: text(65_536)
@@ -84,6 +137,9 @@ export const route = strict('route', {
     'cancelOther',
     'allow',
   ]).optional(),
+  debounce: debounce.optional(),
+  maxOpenPullRequests: count(1, 1_000).optional(),
+  repositoryFile: repositoryFile.optional(),
   dedupe: duration({ minMs: 60_000, maxMs: 90 * 86_400_000 }).optional(),
   timeToLive: duration({ minMs: 1_000, maxMs: 90 * 86_400_000 }).optional(),
   requires: capabilities.optional(),

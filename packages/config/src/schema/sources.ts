@@ -22,6 +22,8 @@ const repository = strict(null, {
     })
     .optional(),
   ciTrusted: z.boolean().optional(),
+  topics: z.array(text(50)).max(100).optional(),
+  properties: z.record(text(75), text(200)).optional(),
 });
 
 const repositories = (name: RegExp, shape: string) =>

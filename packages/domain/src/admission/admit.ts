@@ -35,11 +35,18 @@ export const QUEUE_FULL_RETRY_MS = 60_000;
 export const countsAsQueued = (status: RunStatus): boolean =>
   status === 'ADMITTED' || status === 'QUEUED' || status === 'WAITING_CAPACITY';
 
-/** Admits, or defers with QUEUE_FULL. Nothing is cancelled for a run that is not made. */
+/** How long a signal waits whose repository has as many open pull requests as it may have. */
+export const OPEN_LIMIT_RETRY_MS = 900_000;
+
+/** Whether a task takes one of its repository's places for open pull requests: it has one, or may make one. */
+export const countsAsOpen = ({ hasOpenPublication, live }: TaskState): boolean =>
+  hasOpenPublication || live.length > 0;
+
+/** Admits, or defers with QUEUE_FULL or OPEN_PULL_REQUEST_LIMIT. Nothing is cancelled for a run that is not made. */
 export function admit(asked: Asked, plan: AdmitPlan): Decision {
   const { candidate, task } = asked;
   const leaving = [...(plan.supersede ?? []), ...(plan.cancel ?? [])];
-  const full = queueIsFull(asked, leaving);
+  const full = tooManyOpen(asked) ?? queueIsFull(asked, leaving);
   if (full !== null) return full;
 
   const needsApproval = candidate.verdict?.reasonCode === 'APPROVAL_REQUIRED';
@@ -79,6 +86,25 @@ export function admit(asked: Asked, plan: AdmitPlan): Decision {
     taskId,
     generation,
     writes,
+  });
+}
+
+/** A task that has its place keeps it: a newer version updates the pull request that is there. */
+function tooManyOpen({ state, candidate, route, task }: Asked): Decision | null {
+  const limit = route.maxOpenPullRequests;
+  if (limit === null || candidate.repository === null || countsAsOpen(task)) return null;
+  const held = state.openByRepository.get(candidate.repository) ?? 0;
+  if (held < limit) return null;
+  const dueAt = new Date(state.now.getTime() + OPEN_LIMIT_RETRY_MS);
+  return decide(candidate, {
+    outcome: 'defer',
+    reasonCode: 'OPEN_PULL_REQUEST_LIMIT',
+    rule: 'route.maxOpenPullRequests',
+    facts: { numbers: { held, limit } },
+    taskId: task.taskId,
+    generation: task.generation,
+    retryAfter: dueAt,
+    writes: [{ kind: 'defer', candidate, dueAt, reasonCode: 'OPEN_PULL_REQUEST_LIMIT' }],
   });
 }
 

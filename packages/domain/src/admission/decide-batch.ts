@@ -8,16 +8,26 @@ import { draftOf, evolveDraft } from './evolve.js';
 import type { AdmissionState, Candidate, Decision } from './types.js';
 
 /**
- * One decision per candidate, in their order.
+ * One decision per candidate, in their order; none for the further routes of a delivery that was seen before: it is
+ * answered once.
  *
  * Every candidate that carries work and no rejecting verdict needs its task in `state.tasks`; a missing one is
  * a fault of the caller and throws.
  */
 export function decideBatch(state: AdmissionState, candidates: readonly Candidate[]): readonly Decision[] {
   const draft = draftOf(state);
-  return candidates.map((candidate) => {
+  const decisions: Decision[] = [];
+  let isRepeated = false;
+  for (const candidate of candidates) {
+    if (candidate.isFurtherRoute && isRepeated) continue;
     const decision = decideOne(draft, candidate);
     evolveDraft(draft, decision);
-    return decision;
-  });
+    decisions.push(decision);
+    if (!candidate.isFurtherRoute) isRepeated = isRepeat(decision);
+  }
+  return decisions;
 }
+
+/** The signal came before, as this delivery or by another hook. */
+export const isRepeat = ({ reasonCode }: Decision): boolean =>
+  reasonCode === 'DUPLICATE_DELIVERY' || reasonCode === 'DUPLICATE_HOOK';

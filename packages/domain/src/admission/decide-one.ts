@@ -9,12 +9,16 @@
  *  6. Was the task cancelled?                   TASK_CANCELLED
  *  7. Is this version known?                    DUPLICATE_WORK; a schedule found NOTHING_FOUND
  *  8. Does a newer version stand?               SUPERSEDED
- *  9. Do our own runs go round in a circle?     HOP_LIMIT, WORK_KEY_EXHAUSTED, RATE_EXCEEDED
- * 10. Is another version under way?             the route's onNewVersion
- * 11. Is there room in the queue?               QUEUE_FULL
- * 12. Else                                      ADMITTED (or APPROVAL_REQUIRED)
+ *  9. Does the route wait for more signals?     DEBOUNCED
+ * 10. Do our own runs go round in a circle?     HOP_LIMIT, WORK_KEY_EXHAUSTED, RATE_EXCEEDED
+ * 11. Is another version under way?             the route's onNewVersion
+ * 12. May one more pull request be opened?      OPEN_PULL_REQUEST_LIMIT
+ * 13. Is there room in the queue?               QUEUE_FULL
+ * 14. Else                                      ADMITTED (or APPROVAL_REQUIRED)
  *
- * A person's retry or reset leaves out 5, 6, 7 and 9; a reset leaves out 8 as well, which makes it the way out of a
+ * A route that only observes is told what it would have got: OBSERVED, and nothing is made.
+ *
+ * A person's retry or reset leaves out 5, 6, 7, 9 and 10; a reset leaves out 8 as well, which makes it the way out of a
  * wrong time in the source. Identity comes before order, so that a late repeat of a known version is told its
  * run and not that it is old.
  */
@@ -26,6 +30,7 @@ import { order, type VersionPoint } from '../source-order.js';
 import { checkWork, type WorkIdentity } from '../work.js';
 import { type Asked, admit } from './admit.js';
 import { aftermath } from './aftermath.js';
+import { byDebounce, withoutItsWaiting } from './debounce.js';
 import { type DecisionParts, decide } from './decision.js';
 import { echoOfOurs, guarded } from './guard.js';
 import { deliveryKey, taskKey } from './keys.js';
@@ -53,8 +58,8 @@ export function decideOne(state: AdmissionState, candidate: Candidate): Decision
 }
 
 function decided(state: AdmissionState, candidate: Candidate): Decision {
-  const first =
-    candidate.parentReceiptId === null ? state.deliveries.get(deliveryKey(candidate.signal)) : undefined;
+  const isDelivery = candidate.parentReceiptId === null && !candidate.isFurtherRoute;
+  const first = isDelivery ? state.deliveries.get(deliveryKey(candidate.signal)) : undefined;
   if (first !== undefined) return repeated(candidate, first, 'DUPLICATE_DELIVERY', 'delivery-dedupe');
   const heard = heardBefore(state, candidate);
   if (heard !== undefined) return repeated(candidate, heard, 'DUPLICATE_HOOK', 'command-dedupe');
@@ -73,15 +78,40 @@ function decided(state: AdmissionState, candidate: Candidate): Decision {
       facts: { detail: problem },
     });
   }
-  const task = state.tasks.get(taskKey(candidate.tenant.id, work.workKey));
-  if (task === undefined) throw new Error('the task of a candidate was not loaded under its lock');
+  const loaded = state.tasks.get(taskKey(candidate.tenant.id, work.workKey));
+  if (loaded === undefined) throw new Error('the task of a candidate was not loaded under its lock');
+  const task = withoutItsWaiting(loaded, candidate);
   const point: VersionPoint = {
     inputVersion: work.inputVersion,
     sourceAt: candidate.signal.sourceAt,
     parentVersions: candidate.signal.parentVersions,
   };
-  return withoutItsLatch({ state, candidate, route, task, point });
+  const asked: Asked = { state, candidate, route, task, point };
+  return route.mode === 'observe' ? onlyObserved(asked) : withoutItsLatch(asked);
 }
+
+/** What the route would have done, with nothing made of it: no run, no latch, nothing that waits. */
+function onlyObserved(asked: Asked): Decision {
+  const decision = withoutItsLatch({ ...asked, candidate: { ...asked.candidate, isDebounced: true } });
+  if (decision.outcome !== 'accept' && decision.outcome !== 'defer') return decision;
+  const { candidate, task } = asked;
+  return decide(candidate, {
+    outcome: 'no-work',
+    reasonCode: 'OBSERVED',
+    rule: 'route.mode',
+    facts: { detail: `It would have been ${decision.reasonCode} (${decision.rule}).` },
+    taskId: task.taskId,
+    generation: decision.generation,
+    metRunId: decision.existing ? decision.runId : null,
+    writes: standingLatch(asked),
+  });
+}
+
+/** Its own latch falls with the promotion; another's stays as it is. */
+const standingLatch = ({ task, candidate }: Asked): readonly AdmissionWrite[] =>
+  task.latch !== null && task.latch.receiptId === candidate.parentReceiptId
+    ? [{ kind: 'latch', taskId: task.taskId, latch: null, candidate: null }]
+    : [];
 
 /**
  * The latched version asks to be let in. It no longer waits, whatever is decided now: it must not stand in its own
@@ -202,7 +232,7 @@ function byTask(asked: Asked): Decision {
   }
   const newer = newerStanding(point, task);
   if (newer !== null) return superseded(asked, newer);
-  return guarded(asked) ?? byRunsUnderWay(asked, route, known);
+  return byDebounce(asked) ?? guarded(asked) ?? byRunsUnderWay(asked, route, known);
 }
 
 /** A schedule looked at its source and saw what it had seen before. */
@@ -232,7 +262,9 @@ function holdsItsVersion(known: KnownVersion, candidate: Candidate): boolean {
 
 /** A version that was let in, or is latched, and that the source puts after this one. */
 function newerStanding(point: VersionPoint, task: TaskState): VersionPoint | null {
-  const standing = [task.latest, task.latch, ...task.live].filter((other) => other !== null);
+  const standing = [task.latest, task.latch, ...task.debounced, ...task.live].filter(
+    (other) => other !== null,
+  );
   return standing.find((other) => order(point, other) === 'older') ?? null;
 }
 

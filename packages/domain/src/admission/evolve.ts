@@ -1,7 +1,8 @@
 /** What the state is after a decision, as far as later candidates of the same batch can see it. */
 import type { RunId } from '../ids.js';
 import { PLACE, type RunStatus } from '../lifecycle.js';
-import { countsAsQueued } from './admit.js';
+import { countsAsOpen, countsAsQueued } from './admit.js';
+import { withoutItsWaiting } from './debounce.js';
 import { guardOf, touchedSubjects } from './guard.js';
 import { deliveryKey, rateKey, taskKey } from './keys.js';
 import {
@@ -13,6 +14,7 @@ import {
   type GuardState,
   type LiveRun,
   type TaskState,
+  type WaitingVersion,
 } from './types.js';
 
 /** A working copy: its maps are its own, the tasks in them are never changed in place. */
@@ -20,6 +22,7 @@ export interface AdmissionDraft extends AdmissionState {
   readonly deliveries: Map<string, FirstDelivery>;
   readonly tasks: Map<string, TaskState>;
   readonly queuedByTenant: Map<string, number>;
+  readonly openByRepository: Map<string, number>;
   readonly guard: GuardDraft;
   /** Decisions so far. */
   readonly order: { count: number };
@@ -34,6 +37,7 @@ export const draftOf = (state: AdmissionState): AdmissionDraft => ({
   deliveries: new Map(state.deliveries),
   tasks: new Map(state.tasks),
   queuedByTenant: new Map(state.queuedByTenant),
+  openByRepository: new Map(state.openByRepository),
   guard: {
     makers: guardOf(state).makers,
     touched: new Map(guardOf(state).touched),
@@ -55,7 +59,7 @@ export function evolve(state: AdmissionState, decision: Decision): AdmissionStat
 export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   const { candidate } = decision;
   const key = deliveryKey(candidate.signal);
-  if (candidate.parentReceiptId === null && !draft.deliveries.has(key)) {
+  if (candidate.parentReceiptId === null && standsForDelivery(draft.deliveries.get(key), decision)) {
     const { runId, taskId } = decision;
     draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
     rememberAsked(draft, decision);
@@ -66,17 +70,31 @@ export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   for (const write of decision.writes) remember(draft, write, at);
   if (candidate.work === null) return;
   const name = taskKey(candidate.tenant.id, candidate.work.workKey);
-  let task = draft.tasks.get(name);
-  if (task === undefined) return;
+  const before = draft.tasks.get(name);
+  if (before === undefined) return;
+  let task = withoutItsWaiting(before, candidate);
   let queued = draft.queuedByTenant.get(candidate.tenant.id) ?? 0;
   for (const write of decision.writes) {
     const next = applyWrite(task, write, at);
     queued += countQueued(next) - countQueued(task);
     task = next;
   }
+  const { repository } = candidate;
+  const opened = decision.writes.some(({ kind }) => kind === 'admit') && repository !== null;
+  if (opened && !countsAsOpen(before)) {
+    draft.openByRepository.set(repository, (draft.openByRepository.get(repository) ?? 0) + 1);
+  }
   draft.tasks.set(name, task);
   draft.queuedByTenant.set(candidate.tenant.id, Math.max(0, queued));
 }
+
+/**
+ * Which receipt a repeated delivery is answered with: of the routes that took it the first that led to a run, else the
+ * first of all.
+ */
+export const standsForDelivery = (standing: FirstDelivery | undefined, decision: Decision): boolean =>
+  standing === undefined ||
+  (decision.candidate.isFurtherRoute && standing.runId === null && decision.runId !== null);
 
 /** A command counts as heard from its first delivery on. */
 function rememberAsked(draft: AdmissionDraft, { candidate, runId, taskId }: Decision): void {
@@ -129,6 +147,21 @@ function applyWrite(task: TaskState, write: AdmissionWrite, at: Date): TaskState
     case 'task': {
       const { generation, publication, cancelled } = write;
       return { ...task, generation, publication, cancelled };
+    }
+    case 'debounce': {
+      const { candidate, since, replaces } = write;
+      if (candidate.work === null || candidate.route === null) return task;
+      const waiting: WaitingVersion = {
+        deferredId: candidate.deferredId,
+        receiptId: candidate.receiptId,
+        route: candidate.route.id,
+        since,
+        inputVersion: candidate.work.inputVersion,
+        sourceAt: candidate.signal.sourceAt,
+        parentVersions: candidate.signal.parentVersions,
+      };
+      const others = task.debounced.filter(({ deferredId }) => deferredId !== replaces);
+      return { ...task, debounced: [...others, waiting] };
     }
     case 'attach':
     case 'defer':

@@ -1,7 +1,7 @@
-export { countsAsQueued, QUEUE_FULL_RETRY_MS } from './admit.js';
-export { decideBatch } from './decide-batch.js';
+export { countsAsOpen, countsAsQueued, OPEN_LIMIT_RETRY_MS, QUEUE_FULL_RETRY_MS } from './admit.js';
+export { decideBatch, isRepeat } from './decide-batch.js';
 export { DEFER_MS, decideOne } from './decide-one.js';
-export { evolve } from './evolve.js';
+export { type AdmissionDraft, draftOf, evolve, evolveDraft, standsForDelivery } from './evolve.js';
 export { touchedSubjects } from './guard.js';
 export * from './keys.js';
 export * from './types.js';

@@ -2,7 +2,7 @@
  * What the intake decision reads and writes (law 6, SQL rule 9). `packages/admission` loads the state under
  * the tasks' locks, calls `decideBatch`, and writes what it returns; it decides nothing itself.
  */
-import type { ReceiptId, RunId, TaskId } from '../ids.js';
+import type { DeferredId, ReceiptId, RunId, TaskId } from '../ids.js';
 import type { RunStatus } from '../lifecycle.js';
 import type { Cause, Chain, Lineage, LoopGuardPolicy, Maker } from '../loop-guard.js';
 import type { Outcome } from '../outcome.js';
@@ -43,6 +43,8 @@ export interface Candidate {
   readonly runId: RunId;
   /** Used only if the task is new. */
   readonly taskId: TaskId;
+  /** Used only if it has to wait. */
+  readonly deferredId: DeferredId;
   readonly signal: Signal;
   readonly tenant: TenantPolicy;
   readonly route: RoutePolicy | null;
@@ -52,6 +54,12 @@ export interface Candidate {
   readonly directive: Directive;
   /** Set when a deferred signal or a latch is promoted: its delivery row is its own, not a duplicate. */
   readonly parentReceiptId: ReceiptId | null;
+  /** One more route that takes the signal of the candidate before it: the delivery is that one's, not a duplicate. */
+  readonly isFurtherRoute: boolean;
+  /** It waited for more signals already, and does not wait for them again. */
+  readonly isDebounced: boolean;
+  /** Identity of the repository, by which its open pull requests are counted; null = it has none. */
+  readonly repository: string | null;
   /** What the signal is in a chain of causes; null or absent: nothing guards it. */
   readonly cause?: Cause | null;
   /** By default DEFAULT_LOOP_GUARD. */
@@ -96,6 +104,15 @@ export interface Latch extends VersionPoint {
   readonly receiptId: ReceiptId;
 }
 
+/** A version that waits for more signals of the same work. */
+export interface WaitingVersion extends VersionPoint {
+  readonly deferredId: DeferredId;
+  readonly receiptId: ReceiptId;
+  readonly route: string;
+  /** When the first of its signals was decided: the bound counts from here. */
+  readonly since: Date;
+}
+
 /** A task as it stands under its lock. */
 export interface TaskState {
   readonly taskId: TaskId;
@@ -105,6 +122,9 @@ export interface TaskState {
   /** The newest version ever admitted, by source order. */
   readonly latest: VersionPoint | null;
   readonly latch: Latch | null;
+  readonly debounced: readonly WaitingVersion[];
+  /** A pull request (or a published branch) of it is open. */
+  readonly hasOpenPublication: boolean;
   /** Non-terminal runs, oldest first. */
   readonly live: readonly LiveRun[];
   /** By input version: the newest generation's row. Holds the versions asked for in the batch and all live ones. */
@@ -134,6 +154,11 @@ export interface AdmissionState {
    * that waits for a person does not count). Only tenants with a maxQueued need an entry; none = 0.
    */
   readonly queuedByTenant: ReadonlyMap<string, number>;
+  /**
+   * By `Candidate.repository`: its tasks that have an open pull request of ours or a run that may make one. Only
+   * those of routes with a limit need an entry; none = 0.
+   */
+  readonly openByRepository: ReadonlyMap<string, number>;
   /** By default nothing of ours lies before any signal. */
   readonly guard?: GuardState;
   /** Database time. */
@@ -172,6 +197,15 @@ export type AdmissionWrite =
       readonly taskId: TaskId;
       readonly latch: Latch | null;
       readonly candidate: Candidate | null;
+    }
+  /** The candidate waits until `dueAt` for more signals of its work, in the place of the one named. */
+  | {
+      readonly kind: 'debounce';
+      readonly taskId: TaskId;
+      readonly candidate: Candidate;
+      readonly since: Date;
+      readonly dueAt: Date;
+      readonly replaces: DeferredId | null;
     }
   | {
       readonly kind: 'latest';

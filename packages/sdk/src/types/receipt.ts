@@ -34,6 +34,8 @@ export interface Receipt {
     readonly inputVersion: string | null;
     readonly generation: number | null;
     readonly policyVersion: number;
+    /** The blob of `.headgate.yaml` that narrowed the decision; null: none was read. */
+    readonly repositoryConfig: string | null;
   };
   /** Of the run it led to: from its closing receipt, or while it lives from its newest attempt. */
   readonly execution: {

@@ -1,5 +1,6 @@
 export * from './client/index.js';
 export { commandOf } from './command.js';
+export { eventFactsOf } from './event-facts.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
 export {
   deliveriesPath,
@@ -12,6 +13,7 @@ export {
 export { isCommitId } from './fields.js';
 export { type Headers, headerOf } from './headers.js';
 export { FEEDBACK_MARKER, type OwnSign, ownSign } from './own-sign.js';
+export { type PublicationNews, publicationNewsOf } from './publication.js';
 export { type RepositoryNews, repositoryNews } from './repository-news.js';
 export { type SignatureVerdict, signBody, verifySignature } from './signature.js';
 export { readWebhook, type WebhookRequest } from './webhook.js';

@@ -23,6 +23,15 @@ export const policyHead = headgate.table('policy_head', {
   actor: text('actor').notNull(),
 });
 
+export const policyActivations = headgate.table('policy_activation', {
+  id: integer('id').notNull(),
+  policyVersion: integer('policy_version').notNull(),
+  previousVersion: integer('previous_version'),
+  actor: text('actor').notNull(),
+  reason: text('reason'),
+  activatedAt: instant('activated_at').notNull(),
+});
+
 export const tenants = headgate.table('tenant', {
   id: integer('id').notNull(),
   key: text('key').notNull(),
@@ -46,6 +55,28 @@ export const repositories = headgate.table('repository', {
   url: text('url'),
   defaultBranch: text('default_branch'),
   updatedAt: instant('updated_at').notNull(),
+});
+
+export const repositoryFiles = headgate.table('repository_file', {
+  id: integer('id').notNull(),
+  tenantId: integer('tenant_id').notNull(),
+  source: text('source').notNull(),
+  fullName: text('full_name').notNull(),
+  state: text('state').notNull(),
+  blobSha: text('blob_sha'),
+  commitSha: text('commit_sha'),
+  detail: text('detail'),
+  readAt: instant('read_at'),
+  requestedAt: instant('requested_at').notNull(),
+  claimedUntil: instant('claimed_until'),
+  claim: uuid('claim'),
+});
+
+export const repositoryFileTexts = headgate.table('repository_file_text', {
+  tenantId: integer('tenant_id').notNull(),
+  blobSha: text('blob_sha').notNull(),
+  text: text('text').notNull(),
+  createdAt: instant('created_at').notNull(),
 });
 
 export const apiTokens = headgate.table('api_token', {

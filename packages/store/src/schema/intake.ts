@@ -48,6 +48,7 @@ export const receipts = headgate.table('receipt', {
   fencingToken: decimalText('fencing_token'),
   concurrencyKey: text('concurrency_key'),
   mutations: jsonb('mutations'),
+  repositoryConfigSha: text('repository_config_sha'),
 });
 
 export const payloads = headgate.table('payload', {
@@ -68,6 +69,7 @@ export const deferredSignals = headgate.table('deferred_signal', {
   tries: integer('tries').notNull(),
   candidate: jsonb('candidate').notNull(),
   createdAt: instant('created_at').notNull(),
+  repositoryFileId: integer('repository_file_id'),
 });
 
 export const idempotencyKeys = headgate.table('idempotency_key', {

@@ -42,6 +42,21 @@ export const taskSignals = headgate.table('task_signal', {
   runId: uuid('run_id').$type<RunId>(),
 });
 
+export const publicationPlaces = headgate.table('publication_place', {
+  taskId: uuid('task_id').$type<TaskId>().notNull(),
+  tenantId: integer('tenant_id').notNull(),
+  repositoryId: integer('repository_id').notNull(),
+  createdAt: instant('created_at').notNull(),
+});
+
+export const publicationEnds = headgate.table('publication_end', {
+  taskId: uuid('task_id').$type<TaskId>().notNull(),
+  publication: integer('publication').notNull(),
+  tenantId: integer('tenant_id').notNull(),
+  receiptId: uuid('receipt_id').$type<ReceiptId>().notNull(),
+  endedAt: instant('ended_at').notNull(),
+});
+
 export const runs = headgate.table('run', {
   id: uuid('id').$type<RunId>().notNull(),
   tenantId: integer('tenant_id').notNull(),

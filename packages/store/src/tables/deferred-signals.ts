@@ -5,7 +5,7 @@
  * Promotion deletes the row at the end of its admission transaction, after the run locks; two promoters of one row
  * race to that delete and the loser rolls back. So the row needs no lock before the task's.
  */
-import type { DeferredId, ReasonCode, ReceiptId, TaskId } from '@headgate/domain';
+import type { DeferredId, ReasonCode, ReceiptId, TaskId, WaitingVersion } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { json, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -19,6 +19,13 @@ export interface DeferredRow {
   /** Null: due only when something releases it. */
   readonly dueAt: Date | null;
   readonly candidate: unknown;
+  /** The `.headgate.yaml` that it waits for. */
+  readonly repositoryFileId: number | null;
+}
+
+/** A version that waits for more signals of its work. */
+export interface DebouncedRow extends WaitingVersion {
+  readonly taskId: TaskId;
 }
 
 const insert = rowInsert<DeferredRow>('deferred_signal.insert', 'deferred_signal', [
@@ -34,11 +41,12 @@ const insert = rowInsert<DeferredRow>('deferred_signal.insert', 'deferred_signal
     value: (d) => d.dueAt,
   },
   { name: 'candidate', type: 'jsonb', value: (d) => json(d.candidate) },
+  { name: 'repository_file_id', type: 'int', value: (d) => d.repositoryFileId },
 ]);
 const due = statement(
   'deferred_signal.due',
   `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
-          due_at as "dueAt", candidate
+          due_at as "dueAt", candidate, repository_file_id as "repositoryFileId"
      from headgate.deferred_signal where due_at <= clock_timestamp() - $2 * interval '1 millisecond'
       and reason_code <> 'HEAD_UNRESOLVED'
     order by due_at, id limit $1`,
@@ -57,6 +65,17 @@ const take = statement(
      select id from headgate.deferred_signal where id = any ($1::uuid[]) order by id for update
    )
    delete from headgate.deferred_signal d using mine where d.id = mine.id returning d.id`,
+);
+// Index: deferred_signal_task. Read under the tasks' locks, which every writer of such a row holds.
+const debounced = statement(
+  'deferred_signal.debounced',
+  `select id as "deferredId", task_id as "taskId", receipt_id as "receiptId", candidate ->> 'route' as route,
+          (candidate ->> 'debouncedSince')::timestamptz as since, candidate ->> 'inputVersion' as "inputVersion",
+          (candidate -> 'signal' ->> 'sourceAt')::timestamptz as "sourceAt",
+          array(select jsonb_array_elements_text(candidate -> 'signal' -> 'parentVersions')) as "parentVersions"
+     from headgate.deferred_signal
+    where task_id = any ($1::uuid[]) and reason_code = 'DEBOUNCED' and candidate ->> 'route' is not null
+    order by id`,
 );
 const dropLatches = statement(
   'deferred_signal.drop_latches',
@@ -101,6 +120,8 @@ export const deferredSignals = {
   /** The ids that were still there: the others have been promoted by another. */
   take: async (c: Connection, ids: readonly DeferredId[]): Promise<ReadonlySet<DeferredId>> =>
     new Set((await c.run<{ id: DeferredId }>(take, [ids])).map((row) => row.id)),
+  debounced: (c: Connection, taskIds: readonly TaskId[]): Promise<DebouncedRow[]> =>
+    taskIds.length === 0 ? Promise.resolve([]) : c.run<DebouncedRow>(debounced, [taskIds]),
   /** What waits behind a run of these tasks: replaced by a newer version, or let in by another way. */
   dropLatches: (c: Connection, taskIds: readonly TaskId[]): Promise<number> =>
     taskIds.length === 0 ? Promise.resolve(0) : c.count(dropLatches, [taskIds]),

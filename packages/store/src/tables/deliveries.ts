@@ -46,6 +46,12 @@ const received = statement(
      cross join (select hook_id || '/' as prefix from hooks union all select '') h
      join headgate.delivery d on d.source_id = $2 and d.event_id = h.prefix || asked.guid`,
 );
+const standIn = statement(
+  'delivery.stand_in',
+  `update headgate.delivery d set receipt_id = g.receipt_id
+     from unnest($1::text[], $2::text[], $3::uuid[]) as g(source_id, event_id, receipt_id)
+    where d.source_id = g.source_id and d.event_id = g.event_id`,
+);
 // Rows in use are passed over: a wait here, in the order of the heap, could deadlock with one in the order of keys.
 const forget = statement(
   'delivery.forget_expired',
@@ -95,5 +101,17 @@ export const deliveries = {
       rows.map(({ sourceId, eventId, ...delivery }) => [`${sourceId}\u0000${eventId}`, delivery]),
     );
   },
+  /** Another receipt of the same delivery is the one to answer repeats with. The rows are this transaction's own. */
+  standIn: async (
+    c: Connection,
+    rows: readonly { sourceId: string; eventId: string; receiptId: ReceiptId }[],
+  ): Promise<number> =>
+    rows.length === 0
+      ? 0
+      : c.count(standIn, [
+          rows.map((row) => row.sourceId),
+          rows.map((row) => row.eventId),
+          rows.map((row) => row.receiptId),
+        ]),
   forgetExpired: (c: Connection, limit: number): Promise<number> => c.count(forget, [limit]),
 };

@@ -38,6 +38,8 @@ export interface DecisionReceipt {
   readonly taskId: TaskId | null;
   readonly runId: RunId | null;
   readonly concurrencyKey: string | null;
+  /** The blob of `.headgate.yaml` that narrowed the decision. */
+  readonly repositoryConfigSha: string | null;
 }
 
 const decisions = rowInsert<DecisionReceipt>('receipt.insert_decisions', 'receipt', [
@@ -72,6 +74,7 @@ const decisions = rowInsert<DecisionReceipt>('receipt.insert_decisions', 'receip
   { name: 'task_id', type: 'uuid', value: (r) => r.taskId },
   { name: 'run_id', type: 'uuid', value: (r) => r.runId },
   { name: 'concurrency_key', type: 'text', value: (r) => r.concurrencyKey },
+  { name: 'repository_config_sha', type: 'text', value: (r) => r.repositoryConfigSha },
 ]);
 
 // The end of a run: execution and mutation identity, joined from the rows of this transaction (I5).
@@ -80,14 +83,15 @@ const closing = statement(
   `insert into headgate.receipt
      (id, tenant_id, kind, outcome, reason_code, message, rule, trigger, via, route, parent_receipt_id, traceparent,
       source, event_id, type, hook_id, emitted_at, received_at, actor, repository, work_key, target_id, input_version,
-      generation, policy_version, task_id, run_id, attempt_no, lease_id, fencing_token, concurrency_key, mutations)
+      generation, policy_version, task_id, run_id, attempt_no, lease_id, fencing_token, concurrency_key,
+      repository_config_sha, mutations)
    select headgate.uuid7(), r.tenant_id, 'closing',
           case when r.status in ('NO_WORK', 'EXPIRED', 'SUPERSEDED') then 'no-work'
                when r.status = 'POLICY_DENIED' then 'reject' else 'accept' end,
           coalesce(r.reason_code, r.status::text), coalesce(r.reason_detail, ''), 'run.end', d.trigger, d.via, r.route,
           r.receipt_id, r.traceparent, d.source, d.event_id, d.type, d.hook_id, d.emitted_at, d.received_at, d.actor,
           d.repository, t.work_key, d.target_id, r.input_version, r.generation, r.policy_version, r.task_id, r.id,
-          a.number, a.lease_id, a.fencing_token, r.concurrency_key,
+          a.number, a.lease_id, a.fencing_token, r.concurrency_key, d.repository_config_sha,
           (select jsonb_agg(jsonb_build_object('operationKey', o.key, 'externalId', o.external_id, 'status', o.state)
                             order by o.intended_at)
              from headgate.operation o where o.run_id = r.id)

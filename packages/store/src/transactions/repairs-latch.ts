@@ -37,6 +37,7 @@ export interface LatchedReceipt
     Signal,
     'source' | 'eventId' | 'type' | 'trigger' | 'via' | 'hookId' | 'emittedAt' | 'receivedAt' | 'traceparent'
   > {
+  readonly route: string | null;
   /** `kind:name`. */
   readonly actor: string | null;
   readonly repository: Signal['repository'];
@@ -52,7 +53,7 @@ const broken = statement(
           exists (select 1 from headgate.receipt again
                    where again.event_id = d.event_id and again.parent_receipt_id = d.id) as "wasDecided",
           d.source, d.event_id as "eventId", d.type, d.trigger, d.via, d.hook_id as "hookId",
-          d.emitted_at as "emittedAt", d.received_at as "receivedAt", d.traceparent, d.actor,
+          d.emitted_at as "emittedAt", d.received_at as "receivedAt", d.traceparent, d.actor, d.route,
           newest.spec -> 'target' as target,
           case when p.id is not null then jsonb_build_object(
             'externalId', p.external_id, 'fullName', p.full_name, 'defaultBranch', p.default_branch) end as repository
@@ -102,7 +103,7 @@ function receiptOf(row: Row): LatchedReceipt | null {
   if (source == null || eventId == null || type == null || trigger == null || via == null) return null;
   if (receivedAt == null) return null;
   const { hookId = null, emittedAt = null, traceparent = null } = row;
-  const { actor = null, repository = null, target = null } = row;
+  const { actor = null, repository = null, target = null, route = null } = row;
   return {
     source,
     eventId,
@@ -113,6 +114,7 @@ function receiptOf(row: Row): LatchedReceipt | null {
     hookId,
     emittedAt,
     traceparent,
+    route,
     actor,
     repository,
     target,
@@ -151,6 +153,7 @@ export const repairLatch = (
           reasonCode: 'QUEUED_NEXT',
           dueAt: live.length > 0 ? null : new Date(0),
           candidate,
+          repositoryFileId: null,
         },
       ]);
     } else {

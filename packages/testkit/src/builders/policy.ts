@@ -1,13 +1,14 @@
 /** A policy as `packages/config` would make it from a small headgate.yaml. State what matters, take the rest. */
 import { createHash } from 'node:crypto';
-import type {
-  AgentPolicy,
-  Policy,
-  QueuePolicy,
-  RoutePolicy,
-  RunLimits,
-  SourcePolicy,
-  TenantPolicy,
+import {
+  type AgentPolicy,
+  type Policy,
+  type QueuePolicy,
+  type RoutePolicy,
+  type RunLimits,
+  type SourcePolicy,
+  type TenantPolicy,
+  WIDE_SCOPE,
 } from '@headgate/domain';
 
 export const aTenantPolicy = (change: Partial<TenantPolicy> = {}): TenantPolicy => ({
@@ -51,12 +52,14 @@ export const aRoute = (change: Partial<RoutePolicy> = {}): RoutePolicy => ({
   work: null,
   repositories: [],
   sources: [],
+  scope: WIDE_SCOPE,
   mode: 'act',
   agent: 'example',
   prompt: null,
   setup: [],
   verify: ['npm test'],
   onNewVersion: 'cancelOther',
+  debounce: null,
   dedupeWindowMs: 7 * 86_400_000,
   timeToLiveMs: null,
   requires: {},
@@ -68,6 +71,8 @@ export const aRoute = (change: Partial<RoutePolicy> = {}): RoutePolicy => ({
   queue: 'default',
   paths: [],
   protectedPaths: ['.github/**'],
+  maxOpenPullRequests: null,
+  repositoryFile: null,
   ...change,
 });
 

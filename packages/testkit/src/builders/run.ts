@@ -113,6 +113,7 @@ export const aReceipt = (change: Partial<DecisionReceipt> = {}): DecisionReceipt
   taskId: null,
   runId: null,
   concurrencyKey: null,
+  repositoryConfigSha: null,
   ...change,
 });
 

@@ -48,6 +48,7 @@ interface ReceiptRow {
   readonly inputVersion: string | null;
   readonly generation: number | null;
   readonly policyVersion: number;
+  readonly repositoryConfig: string | null;
   readonly taskId: TaskId | null;
   readonly runId: RunId | null;
   readonly attemptNo: number | null;
@@ -67,6 +68,7 @@ const receiptRows = (c: Connection, ids: readonly ReceiptId[]): Promise<ReceiptR
                x.event_id as "eventId", x.source, x.type, x.hook_id as "hookId", x.emitted_at as "emittedAt",
                x.received_at as "receivedAt", x.work_key as "workKey", x.target_id as "targetId",
                x.input_version as "inputVersion", x.generation, x.policy_version as "policyVersion",
+               x.repository_config_sha as "repositoryConfig",
                x.task_id as "taskId", x.run_id as "runId", x.concurrency_key as "concurrencyKey",
                coalesce(x.attempt_no, e.attempt_no, a.number) as "attemptNo",
                coalesce(x.lease_id, e.lease_id, a.lease_id) as "leaseId",
@@ -119,6 +121,7 @@ const answerOf = (row: ReceiptRow): Receipt => ({
     inputVersion: row.inputVersion,
     generation: row.generation,
     policyVersion: row.policyVersion,
+    repositoryConfig: row.repositoryConfig,
   },
   execution: {
     taskId: formatIdOrNull('task', row.taskId),

@@ -36,6 +36,7 @@ export const receiptSchema = shapeOf<Receipt>()(
         inputVersion: z.string().nullable(),
         generation: z.number().int().nullable(),
         policyVersion: z.number().int(),
+        repositoryConfig: z.string().nullable(),
       }),
       execution: z.object({
         taskId: z.string().nullable(),

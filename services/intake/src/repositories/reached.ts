@@ -1,10 +1,10 @@
 /** The configured repositories that a route works on, and how a signal of our own names them. */
 import {
-  matchesRepository,
   type Policy,
   type RepositoryPolicy,
   type RepositoryRef,
   type RoutePolicy,
+  reachesRepository,
   type SourcePolicy,
   type TargetRef,
 } from '@headgate/domain';
@@ -17,14 +17,11 @@ export interface ReachedRepository {
 
 /** Each once, in the order of the configuration. */
 export function reachedBy(route: RoutePolicy, policy: Policy): readonly ReachedRepository[] {
-  const { sources, repositories, tenant } = route;
+  const { sources, tenant } = route;
   const found = policy.sources
     .filter((source) => source.tenant === tenant && (sources.length === 0 || sources.includes(source.id)))
     .flatMap((source) => source.repositories.map((repository) => ({ source, repository })))
-    .filter(
-      ({ repository: { fullName } }) =>
-        repositories.length === 0 || repositories.some((pattern) => matchesRepository(pattern, fullName)),
-    );
+    .filter(({ repository }) => reachesRepository(route, repository));
   return [...new Map(found.map((one) => [one.repository.url, one])).values()];
 }
 

@@ -1,0 +1,115 @@
+/** Which work a signal asks of a route, and which resource its run would hold. Pure. */
+import { compileTemplate, expressionContext } from '@headgate/config';
+import type { RoutePolicy, Signal, Verdict, WorkIdentity } from '@headgate/domain';
+import { identify } from '@headgate/sources';
+import type { SignalRepository } from './repository.js';
+import type { Submission } from './submission.js';
+
+export interface ConcurrencyKey {
+  readonly key: string;
+  readonly limit: number;
+}
+
+export interface WorkPlan {
+  readonly work: WorkIdentity | null;
+  readonly verdict: Verdict | null;
+  readonly concurrency: ConcurrencyKey | null;
+}
+
+export function planOf(
+  submission: Submission,
+  route: RoutePolicy,
+  repository: SignalRepository | null,
+  isResolvable = false,
+): WorkPlan {
+  if (submission.observe != null && submission.work != null) {
+    return { work: submission.work, verdict: null, concurrency: null };
+  }
+  const kept = keptConcurrency(submission, route);
+  const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
+  if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
+  if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
+  return { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
+}
+
+const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
+  again?.concurrencyKey == null ? null : { key: again.concurrencyKey, limit: route.concurrency?.limit ?? 1 };
+
+/**
+ * Which work a signal asks of a route. What a person names wins over the route's templates, and those over what the
+ * kind of event implies.
+ */
+export function workOf(
+  signal: Signal,
+  route: RoutePolicy,
+  isResolvable = false,
+): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
+  const key = writtenPart(route.work?.key ?? null, signal);
+  if ('error' in key) return refused('work.key', key.error);
+  const version = writtenPart(route.work?.version ?? null, signal);
+  if ('error' in version) return refused('work.version', version.error);
+  const identified = identify(signal, route, { key: key.value, version: version.value });
+  if (identified.kind === 'work') return { work: identified.work, verdict: null };
+  const { reasonCode, detail } = identified;
+  const rule = 'work-identity';
+  if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
+    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
+    return {
+      work: null,
+      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
+    };
+  }
+  const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
+  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };
+}
+
+const refused = (what: string, problem: string): WorkPlan => ({
+  work: null,
+  concurrency: null,
+  verdict: {
+    outcome: 'reject',
+    reasonCode: 'TASK_CONTRACT_INVALID',
+    detail: `${what}: ${problem}`,
+    retryAfter: null,
+    rule: `route.${what}`,
+  },
+});
+
+const writtenPart = (
+  template: string | null,
+  signal: Signal,
+): { readonly value: string | null } | { readonly error: string } =>
+  template === null ? { value: null } : rendered(template, signal);
+
+/** Compiled templates, by their text: a configuration has few, and signals are many. */
+const templates = new Map<string, ReturnType<typeof compileTemplate>>();
+const REMEMBERED = 1_000;
+
+function rendered(source: string, signal: Signal): { value: string } | { error: string } {
+  let compiled = templates.get(source);
+  if (compiled === undefined) {
+    if (templates.size >= REMEMBERED) templates.clear();
+    compiled = compileTemplate(source);
+    templates.set(source, compiled);
+  }
+  return compiled.ok ? compiled.render(expressionContext(signal)) : { error: compiled.problem.message };
+}
+
+/**
+ * One run per target unless the route says otherwise: the key follows the conflicting resource (I11). A key that
+ * cannot be made protects nothing, so the work is refused; an empty one says that nothing is shared.
+ */
+function concurrencyOf(
+  route: RoutePolicy,
+  signal: Signal,
+  repository: SignalRepository | null,
+): { readonly key: ConcurrencyKey | null } | { readonly error: string } {
+  if (route.concurrency !== null) {
+    const key = rendered(route.concurrency.key, signal);
+    if ('error' in key) return key;
+    return { key: key.value === '' ? null : { key: key.value, limit: route.concurrency.limit } };
+  }
+  const { target } = signal;
+  if (repository === null || target === null || target.kind === 'repository') return { key: null };
+  return { key: { key: `${repository.identity}/${target.kind}/${target.id}`, limit: 1 } };
+}
