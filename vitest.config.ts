@@ -8,7 +8,7 @@ const conditions = ['headgate-source'];
 const everyDay = [
   'packages/*/test/**/*.test.ts',
   'services/*/test/**/*.test.ts',
-  'test/{drills,replays,chaos,e2e,setup}/**/*.test.ts',
+  'test/{drills,replays,chaos,e2e,setup,plans,counts,bench}/**/*.test.ts',
 ];
 
 /**

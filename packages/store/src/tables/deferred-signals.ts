@@ -39,7 +39,7 @@ const due = statement(
   'deferred_signal.due',
   `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
           due_at as "dueAt", candidate
-     from headgate.deferred_signal where due_at <= clock_timestamp() - $2 * interval '1 millisecond'
+     from headgate.deferred_signal where due_at <= statement_timestamp() - $2 * interval '1 millisecond'
     order by due_at, id limit $1`,
 );
 const take = statement(
