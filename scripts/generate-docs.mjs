@@ -8,14 +8,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { tsImport } from 'tsx/esm/api';
+import { cliMarkdown } from './docs/cli.mjs';
 import { requirementsMarkdown } from './docs/requirements.mjs';
 
 const root = new URL('../', import.meta.url);
 const { reasonCodesMarkdown } = await tsImport('../packages/domain/src/index.ts', import.meta.url);
+const { programOf } = await tsImport('../packages/cli/src/program.ts', import.meta.url);
 
 /** Path from the root of the repository, and its text. */
 const documents = [
   { path: 'docs/reason-codes.md', text: reasonCodesMarkdown() },
+  { path: 'docs/cli.md', text: cliMarkdown(programOf({ env: {}, terminal: {}, now: () => new Date() })) },
   { path: 'docs/requirements.md', text: await requirementsMarkdown(root) },
 ];
 

@@ -3,17 +3,12 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { run } from './children.mjs';
-import { ROOT } from './setup.mjs';
-
-/** Any of `commands` will do; `for` is what needs it, if only some clones have that. */
-const TOOLS = [
-  { commands: ['bwrap'], package: 'bubblewrap' },
-  { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium', for: 'test/e2e' },
-];
 
 export async function installTools() {
-  const missing = TOOLS.filter(({ commands }) => !commands.some(isOnPath))
-    .filter((tool) => tool.for === undefined || existsSync(join(ROOT, tool.for)))
+  // Built by now: the list is the tests' own, so that nothing they require can be forgotten here.
+  const { TOOLS } = await import('@headgate/testkit/tool-list');
+  const missing = Object.values(TOOLS)
+    .filter(({ commands }) => !commands.some(isOnPath))
     .map((tool) => tool.package);
   if (missing.length === 0) return;
   if (process.getuid?.() !== 0 || !isOnPath('apt-get')) {

@@ -1,2 +1,2 @@
 export { EXIT, type ExitCode } from './exit.js';
-export { runCli } from './program.js';
+export { programOf, runCli } from './program.js';

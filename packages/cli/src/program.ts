@@ -36,6 +36,22 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addServices,
 ];
 
+/** All commands, not yet run: also what docs/cli.md is made from. */
+export function programOf(context: CommandContext): Command {
+  const program = new Command('headgate')
+    .description('The control plane between what wakes coding agents and the agents.')
+    .version(VERSION)
+    .showHelpAfterError('(--help shows what there is)')
+    .option('--json', 'one JSON document on stdout, in the API’s shape')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.terminal.out(text),
+      writeErr: (text) => context.terminal.note(text),
+    });
+  for (const add of COMMANDS) add(program, context);
+  return program;
+}
+
 /** Runs one command line (without node and the script). Never throws; answers the exit code. */
 export async function runCli(
   words: readonly string[],
@@ -48,18 +64,8 @@ export async function runCli(
       code = wanted;
     },
   };
-  const program = new Command('headgate')
-    .description('The control plane between what wakes coding agents and the agents.')
-    .version(VERSION)
-    .showHelpAfterError('(--help shows what there is)')
-    .option('--json', 'one JSON document on stdout, in the API’s shape')
-    .exitOverride()
-    .configureOutput({
-      writeOut: (text) => given.terminal.out(text),
-      writeErr: (text) => given.terminal.note(text),
-    });
+  const program = programOf(context);
   try {
-    for (const add of COMMANDS) add(program, context);
     await program.parseAsync([...words], { from: 'user' });
     return code;
   } catch (fault) {

@@ -1,4 +1,4 @@
-import { systemIds } from '@headgate/domain';
+import { formatId, systemIds } from '@headgate/domain';
 import {
   type ClaimRequest,
   type ClaimResult,
@@ -111,7 +111,12 @@ describe('claim', () => {
       `select lease_id, fencing_token::text as token, attempt_no, actor from headgate.run_event where to_status = 'CLAIMED'`,
     );
     expect(told).toEqual([
-      { lease_id: hint.leaseId, token: taken?.fencingToken, attempt_no: 1, actor: `worker:${workerId}` },
+      {
+        lease_id: hint.leaseId,
+        token: taken?.fencingToken,
+        attempt_no: 1,
+        actor: `worker:${formatId('wkr', workerId)}`,
+      },
     ]);
     expect(await misplaced(db.service)).toEqual([]);
   });
@@ -163,7 +168,7 @@ describe('claim', () => {
     expect(takenBy(await claimWith(db, hinted, { limit: 10 }))).toHaveLength(3);
   });
 
-  test('two workers with the same hints share them: each run is claimed once', async () => {
+  test('Q3: two workers with the same hints share them: each run is claimed once', async () => {
     const hinted = await offerRuns(db, await seedRuns(db, 12));
     const results = await Promise.all(
       [1, 2, 3, 4].map(() =>

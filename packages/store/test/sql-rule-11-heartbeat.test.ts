@@ -141,28 +141,21 @@ describe('SQL rule 11: heartbeat', () => {
       verdictMaxAgeMs: 30_000,
     });
     if (result.kind !== 'claimed') throw new Error(result.kind);
-    const list = result.runs.map(({ runId, leaseId, fencingToken }) => ({
-      fence: { runId, leaseId, fencingToken },
-      workerId,
-    }));
-    expect(list).toHaveLength(20);
-    for (let n = 0; n < 5; n += 1) await beat(db, list);
-    const stats = await eventually(
-      async () => {
-        const rows = await db.reserved.use((c) =>
-          c.query<{ relname: string; updated: number; hot: number }>(
-            `select relname, n_tup_upd::int as updated, n_tup_hot_upd::int as hot from pg_stat_user_tables
-              where relname in ('lease', 'worker') order by relname`,
-          ),
-        );
-        // Sessions report their counts after a while, at the latest when they end.
-        if ((rows[0]?.updated ?? 0) < 100) await beat(db, list);
-        return (rows[0]?.updated ?? 0) >= 100 ? rows : null;
-      },
-      { what: 'the statistics of the renewals arrive', everyMs: 200, deadlineMs: 20_000 },
-    );
-    // A page of a small, never vacuumed table can fill up; with room in it every update is HOT.
-    for (const { relname, updated, hot } of stats) expect(hot / updated, relname).toBeGreaterThan(0.9);
+    const fences = result.runs.map(({ runId, leaseId, fencingToken }) => ({ runId, leaseId, fencingToken }));
+    expect(fences).toHaveLength(20);
+    // One beat of leases that lie on a page with room: whether a full page could be pruned in time is another matter.
+    const stats = await db.reserved.use(async (c) => {
+      await leases.beat(c, fences, workerId, TTL_MS);
+      await c.query('select pg_stat_force_next_flush()');
+      return c.query<{ relname: string; updated: number; hot: number }>(
+        `select relname, n_tup_upd::int as updated, n_tup_hot_upd::int as hot from pg_stat_user_tables
+          where relname in ('lease', 'worker') order by relname`,
+      );
+    });
+    expect(stats).toEqual([
+      { relname: 'lease', updated: 20, hot: 20 },
+      { relname: 'worker', updated: 1, hot: 1 },
+    ]);
   });
 
   test('a worker that is stopped or declared dead hears UNKNOWN and is not brought back by a beat', async () => {

@@ -89,7 +89,8 @@ describe('a private Postgres', () => {
   test('Q34: keeps what was committed when it is killed, and comes back on the same port', async () => {
     const { server, ownerUrl } = await privatePostgres();
     const survivor = new Client({ connectionString: ownerUrl });
-    const lost = new Promise<void>((resolve) => survivor.once('error', () => resolve()));
+    // A cut session can report more than one error (the backend's last word, then the closed socket).
+    const lost = new Promise<void>((resolve) => survivor.on('error', () => resolve()));
     await survivor.connect();
     await survivor.query('create table kept (id int)');
     await survivor.query('insert into kept values (1)');

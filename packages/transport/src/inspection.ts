@@ -9,6 +9,8 @@ import type { ProducerLink } from './producer-link.js';
 
 const MAX_LISTED = 1000;
 const SCAN_COUNT = 500;
+/** Longer than one sweep takes from listing a hint to removing it. */
+const REMOVER_MARK_MS = 10_000;
 
 export interface InspectionParts {
   readonly link: ProducerLink;
@@ -72,6 +74,10 @@ export function removeHint(
 ): Promise<RedisAnswer<boolean>> {
   return parts.link.run(async (redis) => {
     const queue = parts.queues.of(queueKey);
+    // BullMQ answers 1 for a job that is not there (any more): of several removers one is let through, for as long
+    // as the others may have listed the same hint.
+    const mark = queue.toKey(`${jobId}:removed`);
+    if ((await redis.set(mark, '1', 'PX', REMOVER_MARK_MS, 'NX')) !== 'OK') return false;
     if ((await redis.exists(queue.toKey(jobId))) === 0) return false;
     return (await queue.remove(jobId)) === 1;
   });

@@ -57,6 +57,16 @@ describe('looking at hints', () => {
     });
   });
 
+  it('lets one of many removers of a hint through', async () => {
+    const hint = aHint();
+    await test.bus.publish([hint]);
+    const jobId = hintJobIdOf(hint.runId, hint.dispatchNo);
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => test.bus.removeHint('default', jobId)),
+    );
+    expect(answers.filter((answer) => answer.ok && answer.value)).toHaveLength(1);
+  });
+
   it('counts what others put there apart from hints', async () => {
     const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
     const foreign = new Queue('default', { connection, prefix: '{test}' });

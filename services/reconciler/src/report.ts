@@ -1,4 +1,4 @@
-import type { ReasonCode } from '@headgate/domain';
+import { messageOf, type ReasonCode } from '@headgate/domain';
 import { type Logger, metrics, testSignal } from '@headgate/telemetry';
 import type { JobReport } from './job.js';
 
@@ -8,7 +8,7 @@ export function reportOf(job: string, logger: Logger): JobReport {
     repaired: (reasonCode: ReasonCode, count, detail = {}) => {
       if (count === 0) return;
       metrics.repairs.add(count, { reason_code: reasonCode });
-      logger.warn({ job, reasonCode, count, ...detail }, 'repaired');
+      logger.warn({ job, reasonCode, count, ...detail }, `repaired: ${messageOf(reasonCode)}`);
       testSignal('reconciler.repaired', { job, reasonCode, count });
     },
     refused: (fault, detail) => {

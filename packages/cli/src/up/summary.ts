@@ -1,5 +1,5 @@
 /** What a newcomer reads once everything runs. */
-import type { Policy } from '@headgate/domain';
+import type { Capabilities, Policy } from '@headgate/domain';
 import type { RedisServer, RedisUnavailable } from '@headgate/embedded';
 import { shortPath } from '../terminal/problems.js';
 import { pairs } from '../terminal/table.js';
@@ -15,6 +15,8 @@ export interface SummaryFacts {
   readonly database: StartedDatabase;
   readonly redis: RedisServer | RedisUnavailable;
   readonly hasExample: boolean;
+  /** What the worker of this process offers. */
+  readonly capabilities: Capabilities;
 }
 
 /** The one line that scripts wait for. */
@@ -40,6 +42,7 @@ export function summary(facts: SummaryFacts, terminal: Terminal): string {
         ? `${redis.isPrivate ? 'private ' : ''}Redis on port ${redis.port}`
         : colors.yellow('none, see below'),
     ],
+    ['sandbox', sandboxOf(facts.capabilities, colors)],
     ['log', shortPath(facts.logFile)],
   ];
   return [
@@ -53,12 +56,20 @@ export function summary(facts: SummaryFacts, terminal: Terminal): string {
   ].join('\n');
 }
 
-function warnings({ redis, policy }: SummaryFacts, { colors }: Terminal): readonly string[] {
+/** Only our own example agent runs in less than a sandbox. */
+const NO_SANDBOX = new Set<unknown>(['pid-namespace', 'process-group', 'none']);
+
+function sandboxOf({ isolation, limits }: Capabilities, colors: Terminal['colors']): string {
+  if (NO_SANDBOX.has(isolation)) return colors.yellow('none, see below');
+  return `${String(isolation)}${Array.isArray(limits) ? `; limits on ${limits.join(', ')}` : ''}`;
+}
+
+function warnings({ redis, policy, capabilities }: SummaryFacts, { colors }: Terminal): readonly string[] {
   const lines: string[] = [];
   if (redis.unavailable !== undefined) {
     lines.push(`${colors.yellow('Without Redis.')} ${redis.unavailable} ${redis.advice}`, '');
   }
-  if (policy.agents.some(({ trustedExample }) => trustedExample)) {
+  if (NO_SANDBOX.has(capabilities['isolation']) && policy.agents.some((agent) => agent.trustedExample)) {
     lines.push(
       `${colors.yellow('The example agent runs without isolation.')} It ships with Headgate and does two small repairs, always`,
       'in the same way. Agents of your own run in a sandbox or not at all: headgate doctor says what this machine can.',

@@ -9,9 +9,11 @@
  * taken by the next worker, and `instance.json`, which names a dead process and is believed by nobody.
  */
 import type { Settings } from '@headgate/config';
+import type { Capabilities } from '@headgate/domain';
 import { openDataFolder } from '@headgate/embedded';
 import { createExampleRepository } from '@headgate/runtimes';
 import { createContext, healthRouter, type Service, type ServiceContext } from '@headgate/service';
+import { workers } from '@headgate/store';
 import { type Logger, selfTestInstrumentation, shutdownTelemetry } from '@headgate/telemetry';
 import { exampleRepositoryPath } from '../example.js';
 import { EXIT, type ExitCode } from '../exit.js';
@@ -167,6 +169,7 @@ async function start(
         database,
         redis,
         hasExample,
+        capabilities: await life.step(() => ownCapabilities(context)),
       },
       terminal,
     ),
@@ -175,6 +178,12 @@ async function start(
   logger.info({ url, policyVersion, instrumentation: await selfTestInstrumentation() }, 'headgate is ready');
   await untilInterrupted(life.signal);
   return EXIT.interrupted;
+}
+
+/** As its row says: what is told here is what routing goes by. */
+async function ownCapabilities({ database }: ServiceContext): Promise<Capabilities> {
+  const live = await database.service.use((c) => workers.live(c));
+  return live.at(-1)?.capabilities ?? {};
 }
 
 async function makeServices(context: ServiceContext): Promise<readonly Service[]> {

@@ -70,6 +70,9 @@ const dimensionName = (key: DimensionKey): string => `${key.tenantId}\u0000${key
 const repositoryName = (key: Pick<RepositoryKey, 'tenantId' | 'source' | 'externalId'>): string =>
   `${key.tenantId}\u0000${key.source}\u0000${key.externalId}`;
 
+/** A COMMIT without an answer costs nothing here: whatever it left, making the ids again finds the same ones. */
+const madeOnce = { readBack: async () => null };
+
 /** The small ids this process knows. */
 export class Dimensions {
   readonly #pool: Pool;
@@ -116,7 +119,7 @@ export class Dimensions {
           if (given !== undefined) this.#repositories.set(name, { id: row.id, shown: shown(given) });
         }
       }
-    });
+    }, madeOnce);
   }
 
   async #makeDimensions(c: Connection, keys: readonly DimensionKey[]): Promise<void> {

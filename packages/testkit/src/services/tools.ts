@@ -2,16 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, TestRunner } from 'vitest';
 import { hasTestRedis } from './redis-for-tests.js';
-
-/** Programs that some tests need and some machines lack: any of `commands` will do. */
-export const TOOLS = {
-  bwrap: { commands: ['bwrap'], package: 'bubblewrap' },
-  chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium' },
-  git: { commands: ['git'], package: 'git' },
-  faketime: { commands: ['faketime'], package: 'faketime' },
-  pgbouncer: { commands: ['pgbouncer'], package: 'pgbouncer' },
-} as const;
-export type ToolName = keyof typeof TOOLS;
+import { TOOLS, type ToolName } from './tool-list.js';
 
 /** What a test may need: a tool, or any Redis at all (a private one, fetched if need be). */
 export type Need = ToolName | 'redis';

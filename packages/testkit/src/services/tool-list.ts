@@ -1,0 +1,11 @@
+/**
+ * Programs that some tests need and some machines lack: any of `commands` will do. With HEADGATE_INSTALL=1
+ * `npm test` installs the packages by apt, so that what is required where all tools are required is also there.
+ */
+export const TOOLS = {
+  bwrap: { commands: ['bwrap'], package: 'bubblewrap' },
+  chromium: { commands: ['chromium', 'chromium-browser', 'google-chrome'], package: 'chromium' },
+  git: { commands: ['git'], package: 'git' },
+  pgbouncer: { commands: ['pgbouncer'], package: 'pgbouncer' },
+} as const;
+export type ToolName = keyof typeof TOOLS;
