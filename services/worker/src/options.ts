@@ -2,6 +2,7 @@
 import type { Capabilities } from '@headgate/domain';
 import type { ChosenSandbox } from '@headgate/runtimes';
 import type { SourceReader } from '@headgate/sources';
+import type { AttemptBody } from './run/execute.js';
 
 /** Bounds and periods of a worker that are not of the lease (those are the policy's). Tests shorten them. */
 export interface WorkerTiming {
@@ -77,6 +78,11 @@ export interface WorkerOptions {
   readonly reader?: SourceReader;
   /** How long a push that was cut off may still land. Default: that of the effects. */
   readonly settleMs?: number;
+  /**
+   * What an attempt does between its claim and its end. Default: workspace, agent, verification, push. Benchmarks put a
+   * no-op here, so that what is measured is everything around it.
+   */
+  readonly attempt?: AttemptBody;
 }
 
 export const DEFAULT_SLOTS = 4;

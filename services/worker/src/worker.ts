@@ -180,6 +180,7 @@ class WorkerService implements Service {
           workerId,
           currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
           settleMs: options.settleMs ?? null,
+          attempt: options.attempt ?? null,
         },
         order,
         lease,

@@ -35,7 +35,12 @@ import { foldersOf, type Job, type RunParts, stopOf, whileTrusted } from './job.
 import { prepare } from './prepare.js';
 import { makeResult } from './result.js';
 
+/** One attempt, between its claim and its end. */
+export type AttemptBody = (job: Job) => Promise<Ending>;
+
 export interface ExecuteParts extends RunParts {
+  /** Null: the whole way. */
+  readonly attempt: AttemptBody | null;
   readonly finisher: Finisher;
   readonly logger: Logger;
   readonly workerId: WorkerId;
@@ -69,7 +74,7 @@ async function executeIn(
   const job = jobOf(parts, order, lease);
   try {
     job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
-    const ending = await attempt(job);
+    const ending = await (parts.attempt ?? attempt)(job);
     const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
     report(job, ending, finished, span);
     if (finished !== null) await measure(job, finished);
