@@ -3,15 +3,29 @@
  * of the log. A bound is the count as it is, or a little above it where the sizes of JSON vary. Lower one when you can;
  * raise one only with a reason in the commit.
  */
+import { openDatabase } from '@headgate/store';
+import { atEnd, privatePostgres } from '@headgate/testkit';
 import { walBytes, watch } from '@headgate/testkit/measure';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { aLine, type Item, type Line, someWork } from './line.js';
+import { type Item, type Line, lineOver, someWork } from '../world/line.js';
+import { silent } from '../world/world.js';
 
 const BATCH = 200;
 
 let line: Line;
+let ownerUrl: string;
 beforeAll(async () => {
-  line = await aLine();
+  const postgres = await privatePostgres({ durable: false });
+  ownerUrl = postgres.ownerUrl;
+  // One session, so that all of it is seen.
+  const db = openDatabase({
+    serviceUrl: postgres.serviceUrl,
+    applicationName: 'counts',
+    logger: silent,
+    maxConnections: 1,
+  });
+  atEnd(() => db.close());
+  line = await lineOver(db);
   // Makes the small ids of tenant, route and repository, which a process does once.
   await line.submit(someWork(1, 0));
 }, 60_000);
@@ -60,7 +74,7 @@ describe('statements and round trips', () => {
 describe('bytes of the log, without payload', () => {
   const ROUNDS = 5;
   const perOne = async (work: (round: number) => Promise<unknown>): Promise<number> =>
-    (await walBytes(line.ownerUrl, async () => {
+    (await walBytes(ownerUrl, async () => {
       for (let round = 0; round < ROUNDS; round += 1) await work(round);
     })) /
     (ROUNDS * BATCH);

@@ -1,4 +1,7 @@
 /** Headgate as deployed: a database with a policy, and services as processes of their own, from the built code. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Admission } from '@headgate/admission';
 import { systemIds } from '@headgate/domain';
 import { type ActivePolicy, type Database, Dimensions, openDatabase, policies } from '@headgate/store';
@@ -7,7 +10,7 @@ import type { RoleUrls } from '@headgate/testkit/measure';
 import { policyFrom, TEST_SECRET } from '../../world/policy.js';
 import { anotherTarget, submissionOf } from '../../world/signals.js';
 import type { Place } from './place.js';
-import { Child, type Line } from './processes.js';
+import { Child } from './processes.js';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 
@@ -80,18 +83,22 @@ export async function openInstance(
     service: async (service, env = {}) => {
       const isWorker = service === 'worker';
       const entry = isWorker ? 'test/bench/harness/worker.mjs' : `services/${service}/dist/main.js`;
+      const port = await freePort();
       const child = new Child(process.execPath, [`${ROOT}${entry}`], {
         DATABASE_URL_SERVICE: way(urls.serviceUrl),
         DATABASE_URL_API: way(urls.apiUrl),
         ...(place.redis === null ? {} : { REDIS_URL: place.redis.url }),
         HEADGATE_DATA_DIR: `${place.folder}/${name}`,
-        HEADGATE_PORT: '0',
+        HEADGATE_PORT: String(port),
+        LOG_LEVEL: 'warn',
         NODE_ENV: 'production',
         TEST_SECRET,
         ...env,
       });
       children.push(child);
-      return { child, url: await child.said('that it is ready', readyUrl) };
+      const url = `http://127.0.0.1:${port}`;
+      await answers(`${url}/readyz`, child);
+      return { child, url };
     },
     rows: (sql, values = []) => db.service.use((c) => c.query(sql, values)) as Promise<never[]>,
     close: async () => {
@@ -101,7 +108,27 @@ export async function openInstance(
   };
 }
 
-const readyUrl = (line: Line): string | undefined =>
-  typeof line['msg'] === 'string' && line['msg'].endsWith('is ready') && typeof line['url'] === 'string'
-    ? line['url']
-    : undefined;
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+const READY_WITHIN_MS = 60_000;
+const LOOK_AGAIN_MS = 50;
+
+async function answers(url: string, child: Child): Promise<void> {
+  const untilMs = performance.now() + READY_WITHIN_MS;
+  for (;;) {
+    const isReady = await fetch(url).then(
+      (response) => response.ok,
+      () => false,
+    );
+    if (isReady) return;
+    if (performance.now() > untilMs || child.hasExited) throw child.fault('was not ready');
+    await delay(LOOK_AGAIN_MS);
+  }
+}

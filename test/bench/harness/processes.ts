@@ -37,7 +37,7 @@ export class Child {
       if (found !== undefined) return Promise.resolve(found);
     }
     return new Promise<T>((resolve, reject) => {
-      const timer = setTimeout(() => end(() => reject(this.#fault(`did not say ${what} in time`))), withinMs);
+      const timer = setTimeout(() => end(() => reject(this.fault(`did not say ${what} in time`))), withinMs);
       const end = (settle: () => void): void => {
         clearTimeout(timer);
         this.#listeners.delete(listen);
@@ -48,14 +48,14 @@ export class Child {
         if (found !== undefined) end(() => resolve(found));
       };
       this.#listeners.add(listen);
-      void this.#exited.then(() =>
-        setImmediate(() => end(() => reject(this.#fault(`ended before ${what}`)))),
-      );
+      void this.#exited.then(() => setImmediate(() => end(() => reject(this.fault(`ended before ${what}`)))));
     });
   }
 
-  on(listener: (line: Line) => void): void {
+  /** Returns what ends the listening. */
+  on(listener: (line: Line) => void): () => void {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
@@ -63,6 +63,10 @@ export class Child {
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), 10_000);
     await this.#exited;
     clearTimeout(timer);
+  }
+
+  get hasExited(): boolean {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
   async exited(): Promise<number | null> {
@@ -82,7 +86,7 @@ export class Child {
     }
   }
 
-  #fault(what: string): Error {
+  fault(what: string): Error {
     return new Error(`process ${this.pid} ${what}; it said:\n${this.#tail}`);
   }
 }

@@ -35,6 +35,8 @@ export interface Bench {
   readonly place: Place;
   readonly effort: Effort;
   readonly peers: Peers;
+  /** Path of wrk; null: it is not installed. */
+  readonly wrk: string | null;
   say(text: string): void;
 }
 

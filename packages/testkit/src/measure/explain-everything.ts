@@ -17,6 +17,10 @@ const SETTINGS: Readonly<Record<string, string>> = {
 export interface ExplainOptions {
   /** `generic`: every statement by the plan that Postgres would keep for any values. Default: as it chooses. */
   readonly plans?: 'as-chosen' | 'generic';
+  /** Default: that of a private server. */
+  readonly database?: string;
+  /** false: no more, for sessions that begin from now on. Default true. */
+  readonly isOn?: boolean;
 }
 
 /**
@@ -25,10 +29,16 @@ export interface ExplainOptions {
  */
 export async function explainEverything(server: PostgresServer, options: ExplainOptions = {}): Promise<void> {
   if (server.superuserUrl === null) throw new Error('only a server of our own may be told to explain itself');
+  const { database = 'headgate', isOn = true } = options;
   const mode = options.plans === 'generic' ? 'force_generic_plan' : 'auto';
   await withClient(server.superuserUrl, async (superuser) => {
-    for (const [name, value] of Object.entries({ ...SETTINGS, plan_cache_mode: mode })) {
-      await superuser.query(`alter database headgate set ${name} = '${value}'`);
+    const settings = {
+      ...SETTINGS,
+      plan_cache_mode: mode,
+      ...(isOn ? {} : { 'auto_explain.log_min_duration': '-1' }),
+    };
+    for (const [name, value] of Object.entries(settings)) {
+      await superuser.query(`alter database ${database} set ${name} = '${value}'`);
     }
   });
 }

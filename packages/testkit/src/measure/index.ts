@@ -1,3 +1,5 @@
+export { aRunSpec } from '../builders/run.js';
+export { type SeededTenant, seedTenant, seedWorker } from '../builders/tenant.js';
 export { inDatabase, prepareDatabase, type RoleUrls, withClient } from '../services/prepare-template.js';
 export { removeDataFolder, temporaryDataFolder } from '../services/temporary-folder.js';
 export * from './backlog.js';

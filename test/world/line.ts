@@ -1,4 +1,4 @@
-/** One session to a Postgres of one's own, and the way of runs through it in batches, as the services walk it. */
+/** The way of runs through the database in batches, as the services walk it, without the services. */
 import { Admission, type Submission } from '@headgate/admission';
 import { systemIds, type WorkerId } from '@headgate/domain';
 import {
@@ -11,14 +11,13 @@ import {
   enterStages,
   finish,
   leases,
-  openDatabase,
   policies,
   writeVerdicts,
 } from '@headgate/store';
-import { atEnd, privatePostgres, seedTenant, seedWorker } from '@headgate/testkit';
-import { policyFrom } from '../world/policy.js';
-import { anotherTarget, submissionOf } from '../world/signals.js';
-import { silent } from '../world/world.js';
+import { createLogger } from '@headgate/telemetry';
+import { type SeededTenant, seedTenant, seedWorker } from '@headgate/testkit/measure';
+import { policyFrom } from './policy.js';
+import { anotherTarget, submissionOf } from './signals.js';
 
 const ACTOR = 'test';
 const CHECKS = `
@@ -33,9 +32,9 @@ routes: { fix: { on: [ github.check_run.completed ] } }
 `;
 
 export interface Line {
-  readonly ownerUrl: string;
   readonly db: Database;
   readonly workerId: WorkerId;
+  readonly tenant: SeededTenant;
   /** Distinct pieces of work; all in one batch. */
   submit(list: readonly Submission[]): Promise<void>;
   /** From the queue to a lease and on to its end; each in one batch. */
@@ -48,15 +47,7 @@ export interface Line {
 
 export type Item = { readonly runId: ClaimedRun['runId']; readonly dispatchNo: number };
 
-export async function aLine(): Promise<Line> {
-  const postgres = await privatePostgres({ durable: false });
-  const db = openDatabase({
-    serviceUrl: postgres.serviceUrl,
-    applicationName: 'counts',
-    logger: silent,
-    maxConnections: 1,
-  });
-  atEnd(() => db.close());
+export async function lineOver(db: Database): Promise<Line> {
   const tenant = await seedTenant(db, { policy: await policyFrom(CHECKS), route: 'fix', agent: 'fixer' });
   const workerId = await seedWorker(db, { queueIds: [tenant.queueId], slots: 1_000 });
   const active = await db.service.use((c) => policies.active(c));
@@ -65,12 +56,12 @@ export async function aLine(): Promise<Line> {
     pool: db.service,
     dimensions: new Dimensions(db.service),
     ids: systemIds,
-    logger: silent,
+    logger: createLogger('line', { level: 'silent' }),
     policy: () => active,
   });
   return {
-    ownerUrl: postgres.ownerUrl,
     db,
+    tenant,
     workerId,
     submit: async (list) => {
       await Promise.all(list.map((one) => admission.submit(one)));
