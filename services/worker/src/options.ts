@@ -16,8 +16,6 @@ export interface WorkerTiming {
   readonly readTimeoutMs: number;
   /** How old a verdict may be at its claim. */
   readonly verdictMaxAgeMs: number;
-  /** Verdicts of one batch wait this long for each other. */
-  readonly claimCollectMs: number;
   /** The first wait of a run whose source cannot be read; doubled each time, up to `sourceWaitCapMs`. */
   readonly sourceWaitMs: number;
   readonly sourceWaitCapMs: number;
@@ -25,7 +23,6 @@ export interface WorkerTiming {
   readonly incapableWaitMs: number;
   /** Stage writes are collected for so long. */
   readonly stageCollectMs: number;
-  readonly finishCollectMs: number;
   /** Between two tries of a write while Postgres does not answer. */
   readonly retryMs: number;
   /** From asking an agent to stop to killing it. */
@@ -46,12 +43,10 @@ export const WORKER_TIMING: WorkerTiming = {
   beltOlderThanMs: 5_000,
   readTimeoutMs: 10_000,
   verdictMaxAgeMs: 30_000,
-  claimCollectMs: 5,
   sourceWaitMs: 10_000,
   sourceWaitCapMs: 10 * 60_000,
   incapableWaitMs: 30_000,
   stageCollectMs: 200,
-  finishCollectMs: 20,
   retryMs: 500,
   killGraceMs: 2_000,
   stopConfirmMs: 10_000,

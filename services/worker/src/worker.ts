@@ -19,6 +19,7 @@ import { Loop, type Service, type ServiceContext, type TickResult } from '@headg
 import { GitSourceReader } from '@headgate/sources';
 import type { ActivePolicy } from '@headgate/store';
 import { type Logger, metrics, testSignal } from '@headgate/telemetry';
+import { FreedSlots } from './freed-slots.js';
 import { ClaimDesk, type ClaimedOrder } from './hints/claim-desk.js';
 import { IntakeOfHints } from './hints/intake-of-hints.js';
 import type { HeldLease } from './keeper/held-lease.js';
@@ -74,6 +75,7 @@ class WorkerService implements Service {
   readonly #intake: IntakeOfHints;
   readonly #stages: StageWriter;
   readonly #finisher: Finisher;
+  readonly #freed: FreedSlots;
   readonly #registering: Loop;
   readonly #ends: (() => void)[] = [];
   readonly #execute: (order: ClaimedOrder, lease: HeldLease, workerId: WorkerId) => Promise<void>;
@@ -127,11 +129,11 @@ class WorkerService implements Service {
       retryMs: timing.retryMs,
       onHeld: () => this.#keeper.beatNow(),
     });
+    this.#freed = new FreedSlots(bus);
     this.#finisher = new Finisher({
       pool,
       random: context.random,
       logger,
-      collectMs: timing.finishCollectMs,
       retryMs: timing.retryMs,
     });
     // What nobody would renew is not claimed.
@@ -259,6 +261,7 @@ class WorkerService implements Service {
         this.#active.delete(leaseId);
         this.#keeper.release(lease);
         this.#intake.slotsChanged();
+        this.#freed.slotOf(order.run);
       });
       this.#active.set(leaseId, { runId, lease, done });
       // Claimed while the worker began to drain.

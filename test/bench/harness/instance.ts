@@ -84,13 +84,14 @@ export async function openInstance(
       const isWorker = service === 'worker';
       const entry = isWorker ? 'test/bench/harness/worker.mjs' : `services/${service}/dist/main.js`;
       const port = await freePort();
-      const child = new Child(process.execPath, [`${ROOT}${entry}`], {
+      const child = new Child(process.execPath, [...profiling(service), `${ROOT}${entry}`], {
         DATABASE_URL_SERVICE: way(urls.serviceUrl),
         DATABASE_URL_API: way(urls.apiUrl),
         ...(place.redis === null ? {} : { REDIS_URL: place.redis.url }),
         HEADGATE_DATA_DIR: `${place.folder}/${name}`,
         HEADGATE_PORT: String(port),
         LOG_LEVEL: 'warn',
+
         NODE_ENV: 'production',
         TEST_SECRET,
         ...env,
@@ -106,6 +107,14 @@ export async function openInstance(
       await db.close();
     },
   };
+}
+
+/** With BENCH_CPU_PROFILES=folder each service leaves a profile there when it ends. */
+function profiling(service: string): readonly string[] {
+  const folder = process.env['BENCH_CPU_PROFILES'];
+  return folder === undefined
+    ? []
+    : ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${service}-${Date.now()}.cpuprofile`];
 }
 
 async function freePort(): Promise<number> {

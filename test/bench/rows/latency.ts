@@ -59,6 +59,14 @@ export const latency: Part = {
         },
         graphile: (round) => graphile(bench, round),
       });
+      const [share] = await instance.rows<{ receipt: number; claim: number }>(
+        `select percentile_cont(0.5) within group (order by extract(epoch from x.created_at - x.received_at)) * 1000 as receipt,
+                percentile_cont(0.5) within group (order by extract(epoch from r.started_at - r.created_at)) * 1000 as claim
+           from headgate.run r join headgate.receipt x on x.id = r.receipt_id`,
+      );
+      bench.say(
+        `  of it: ${share?.receipt.toFixed(1)} ms to the receipt, ${share?.claim.toFixed(1)} ms from there to the claim`,
+      );
       return [
         {
           name: 'webhook received to attempt started, idle system, p50',

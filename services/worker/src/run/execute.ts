@@ -77,7 +77,8 @@ async function executeIn(
     const ending = await (parts.attempt ?? attempt)(job);
     const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
     report(job, ending, finished, span);
-    if (finished !== null) await measure(job, finished);
+    // Its slot does not wait for a figure.
+    if (finished !== null) void measure(job, finished);
   } catch (fault) {
     job.logger.error({ err: fault }, 'an attempt could not be ended; its lease is left to the reaper');
   } finally {
