@@ -12,16 +12,10 @@ const everyDay = [
 ];
 
 /**
- * Too long for every day: whole clusters of processes that are killed, frozen and cut off, random load, mutants. What
- * they show of one component by one forced order is in that component's everyday tests. `npm test -- --deep` runs all.
+ * Too long for every day: random load on the store, for minutes. What it shows by chance is shown by forced order in the
+ * store's everyday tests. Clusters are everyday tests; `npm test -- --deep` runs them with larger loads.
  */
-const deepOnly = [
-  'packages/store/test/stress.test.ts',
-  'services/worker/test/crash.test.ts',
-  'test/setup/setup.test.ts',
-  'test/{chaos,drills}/**',
-  'test/replays/{cyrus-1450,graphile-636,hatchet-1022,trigger-dev-834,windmill-11246}-*.test.ts',
-];
+const deepOnly = ['packages/store/test/stress.test.ts'];
 
 export default defineConfig({
   resolve: { conditions },
@@ -30,7 +24,10 @@ export default defineConfig({
     include: depth === 'soak' ? ['test/soak/**/*.test.ts'] : everyDay,
     exclude: depth === 'normal' ? deepOnly : [],
     globalSetup: ['./test/global-setup.ts'],
+    setupFiles: ['./test/each-file.ts'],
     pool: 'forks',
+    // Loading the modules anew for each file took as long as a third of the tests.
+    isolate: false,
     // More than the cores: most tests wait for a lease, a signal or a commit, not for the processor.
     maxWorkers: 3,
     testTimeout: depth === 'normal' ? 30_000 : 15 * 60_000,

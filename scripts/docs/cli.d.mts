@@ -1,2 +1,2 @@
-import type { Command } from 'commander';
-export function cliMarkdown(program: Command): string;
+/** `program` is commander's. */
+export function cliMarkdown(program: object): string;

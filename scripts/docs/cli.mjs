@@ -21,7 +21,7 @@ On a terminal there are tables and progress; with \`--json\` there is one docume
 | 130       | interrupted                                                                             |
 `;
 
-/** @param {import('commander').Command} program @returns {string} */
+/** @param {object} program commander's @returns {string} */
 export function cliMarkdown(program) {
   return `${[HEAD, ...commandsOf(program).map((command) => section(command, 2))].join('\n')}`;
 }

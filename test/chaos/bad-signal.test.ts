@@ -14,16 +14,20 @@ describe('one signal that cannot be stored, among many', () => {
         services: { worker: 0 },
         failPoints: 'intake.batch.before=delay:1000@1',
       });
-      const check = (n: number): string => (n === 100 ? 'quick-\u0000' : `unrouted-${n}`);
+      // Routes take this kind of event, and none takes a check of this name.
+      const checkOf = (n: number): string => (n === 100 ? 'quick-\u0000' : `unrouted-${n}`);
+      const headSha = await cluster.head();
       const replies = await Promise.all(
-        Array.from({ length: SIGNALS }, (_, n) => cluster.send({ check: check(n), guid: `guid-${n}` })),
+        Array.from({ length: SIGNALS }, (_, n) =>
+          cluster.send({ check: checkOf(n), headSha, guid: `guid-${n}` }),
+        ),
       );
       const bad = replies[100];
       const others = replies.filter((_, n) => n !== 100);
       expect(bad?.reasonCode).toBe('MALFORMED');
       expect(bad?.receiptId).not.toBeNull();
       expect([...new Set(others.map(({ httpStatus, reasonCode }) => `${httpStatus} ${reasonCode}`))]).toEqual(
-        ['202 NO_ROUTE'],
+        ['202 NOT_ELIGIBLE'],
       );
       const receiptIds = replies.map((reply) => reply.receiptId);
       expect(new Set(receiptIds).size).toBe(SIGNALS);

@@ -6,7 +6,6 @@
  * in. Two versions: both versions of one task are offered to claims. One run: claimed and handed in. All of it by the
  * store's own calls.
  */
-import { rmSync } from 'node:fs';
 import { TRANSITIONS } from '@headgate/domain';
 import {
   claim,
@@ -26,6 +25,7 @@ import {
   loadFinalState,
   offerRuns,
   readHistory,
+  recordOwnHistory,
   type SeededLease,
   type SeededRun,
   seedRun,
@@ -35,15 +35,9 @@ import {
   testStore,
   withClient,
 } from '@headgate/testkit';
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 
-// Set before the recorder is loaded: it reads its folder once.
-const historyDir = vi.hoisted(() => {
-  const folder = `${process.env['TMPDIR'] ?? '/tmp'}/headgate-mutants-${process.pid}-${process.hrtime.bigint()}`;
-  process.env['HEADGATE_HISTORY_DIR'] = folder;
-  return folder;
-});
-afterAll(() => rmSync(historyDir, { recursive: true, force: true }));
+const historyDir = recordOwnHistory();
 
 /** Long enough that the early reaper comes in time on a busy machine. */
 const TTL_MS = 1_500;
@@ -273,7 +267,7 @@ describe('mutants', () => {
 
   it.each(MUTANTS)(
     'without "$guard" the checker is red ($caughtBy)',
-    async (_guard, _caughtBy, mutant) => {
+    async (mutant) => {
       withoutGuard(mutant);
       const report = await judgeStory(mutant.story);
       expect(report.verdict).toBe('violated');

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
 import { seeded } from '../harness/seeded.js';
 
-const RUNS = testDepth() === 'normal' ? 48 : 600;
+const RUNS = testDepth() === 'normal' ? 36 : 600;
 const WAVE = 12;
 
 describe('two of everything', () => {
@@ -18,18 +18,21 @@ describe('two of everything', () => {
       const chance = seeded();
       console.info(`seed ${chance.seed}: HEADGATE_SEED=${chance.seed} repeats it`);
       const cluster = await startCluster({
+        // A Postgres of its own tells what a deadlock was about.
+        postgres: 'private',
         services: { intake: 2, scheduler: 2, reconciler: 2, worker: 2 },
         slots: 3,
         ticking: true,
       });
       cluster.sample();
+      const headSha = await cluster.head();
       const [first, second] = [cluster.member('intake', 0), cluster.member('intake', 1)];
       const cancelled: RunId[] = [];
       const runIds: RunId[] = [];
       for (let sent = 0; sent < RUNS; sent += WAVE) {
         const wave = await Promise.all(
           Array.from({ length: WAVE }, (_, n) => {
-            const delivery = { check: `quick-${sent + n}`, guid: `guid-${sent + n}` };
+            const delivery = { check: `quick-${sent + n}`, headSha, guid: `guid-${sent + n}` };
             // Both intakes are handed the same delivery now and then.
             const twice = chance.next() < 0.2;
             return Promise.all([
@@ -77,7 +80,7 @@ describe('two of everything', () => {
       });
       expect(report.findings).toEqual([]);
       expect(input.snapshots.length).toBeGreaterThan(3);
-      expect(await cluster.ask.deadlocks()).toBe(0);
+      expect(await cluster.ask.deadlocks(), cluster.postgres.log()).toBe(0);
       expect(cluster.faultsLogged()).toEqual([]);
     },
     CLUSTER_TEST_MS,

@@ -6,7 +6,7 @@ describe('drill 1: a worker dies while its run is running', () => {
   it(
     'Q33.1: its lease expires, one attempt is charged as WORKER_LOST, and another worker finishes the run',
     async () => {
-      const cluster = await startCluster({ layout: 'apart', services: { worker: 1 }, lease: SHORT_LEASE });
+      const cluster = await startCluster({ services: { worker: 1 }, lease: SHORT_LEASE });
       const runId = await cluster.sendForRun('gated-1');
       const attempt = await cluster.gates.agentBegins(runId, PATIENCE_MS);
       await cluster.waitForRun(runId, 'RUNNING', PATIENCE_MS);

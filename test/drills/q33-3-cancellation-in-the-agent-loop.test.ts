@@ -21,7 +21,7 @@ describe.skipIf(process.platform !== 'linux')('drill 3: a cancel while the agent
   it(
     'Q33.3: the agent is stopped with all it started, the run ends CANCELLED, nothing is pushed and nothing retried',
     async () => {
-      const cluster = await startCluster({ services: { worker: 1 } });
+      const cluster = await startCluster({ layout: 'one', services: { worker: 1 } });
       const runId = await cluster.sendForRun('gated-1');
       await cluster.gates.agentBegins(runId, PATIENCE_MS);
       await eventually(() => agentProcesses(cluster).length > 0, {

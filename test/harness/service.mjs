@@ -44,6 +44,7 @@ async function optionsOf(name) {
         name: provider.name,
         isolation: provider.isolation,
         mayRunUntrusted: true,
+        hasNetworkList: false,
         probe: () => provider.probe(),
         start: (spec) => provider.start(spec),
       },

@@ -1,4 +1,6 @@
 /** trigger.dev #834, #3725: Redis stops right after the Postgres commit of new work. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describeWithTool, startCluster } from '@headgate/testkit';
 import { expect, it } from 'vitest';
 import { CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
@@ -10,12 +12,13 @@ describeWithTool('redis', 'replay: trigger.dev #834, #3725', () => {
       const cluster = await startCluster({
         redis: 'private',
         services: { worker: 1 },
-        // Long enough to stop Redis between the commit and all that follows it.
-        failPoints: 'intake.batch.committed=delay:1500@1',
+        // Redis is stopped between the commit and all that follows it.
+        failPoints: 'intake.batch.committed=hold:{folder}/redis-is-stopped@1',
       });
       const sending = cluster.send({ check: 'quick-1', guid: 'the-delivery' });
       await cluster.failPointReached('intake.batch.committed', undefined, PATIENCE_MS);
       await cluster.redis.server?.kill9();
+      writeFileSync(join(cluster.folder, 'redis-is-stopped'), '');
       const first = await sending;
       expect(first).toMatchObject({
         httpStatus: 202,

@@ -29,6 +29,8 @@ export interface Ended {
 export interface RunningScript {
   readonly pid: number;
   readonly ended: Promise<Ended>;
+  /** What it has printed there so far. */
+  stderr(): string;
   signal(signal: NodeJS.Signals): void;
 }
 
@@ -93,10 +95,19 @@ export class FakeClone {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     onTestFinished(() => void child.kill('SIGKILL'));
-    const ended = Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]).then(
-      ([stdout, stderr]): Ended => ({ code: child.exitCode, stdout, stderr }),
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (said: string) => {
+      stderr += said;
+    });
+    const ended = Promise.all([text(child.stdout), once(child, 'close')]).then(
+      ([stdout]): Ended => ({ code: child.exitCode, stdout, stderr }),
     );
-    return { pid: child.pid ?? 0, ended, signal: (signal) => void child.kill(signal) };
+    return {
+      pid: child.pid ?? 0,
+      ended,
+      stderr: () => stderr,
+      signal: (signal) => void child.kill(signal),
+    };
   }
   run(script: string, args: readonly string[] = []): Promise<Ended> {
     return this.start(script, args).ended;

@@ -52,16 +52,23 @@ describe('the set-up of a clone', { timeout: 120_000 }, () => {
 
   test('is done once when two start at the same time', async () => {
     const clone = new FakeClone();
+    // The first one's install lasts until the second has said that it waits.
     clone.tool(
       'pnpm',
-      '[ "$1" = install ] || exit 0; sleep 1; mkdir -p node_modules/.bin && touch node_modules/.modules.yaml && cp tools/turbo node_modules/.bin/',
+      `[ "$1" = install ] || exit 0
+       while [ ! -e go-on ]; do sleep 0.05; done
+       mkdir -p node_modules/.bin && touch node_modules/.modules.yaml && cp tools/turbo node_modules/.bin/`,
     );
-    const both = await Promise.all([setUp(clone), setUp(clone)]);
+    const first = clone.start('pnpm.mjs', ['version']);
+    await eventually(() => clone.read('calls').includes('pnpm install'), { what: 'the first installs' });
+    const second = clone.start('pnpm.mjs', ['version']);
+    const waiting = `waiting for the set-up that process ${first.pid} does`;
+    await eventually(() => second.stderr().includes(waiting), { what: 'the second waits' });
+    clone.write('go-on', '');
+    const both = await Promise.all([first.ended, second.ended]);
     expect(both.map(({ code }) => code)).toEqual([0, 0]);
     expect([...clone.calls()].sort()).toEqual(['npx', 'pnpm', 'pnpm', 'pnpm', 'turbo']);
-    expect(
-      both.filter(({ stderr }) => /waiting for the set-up that process \d+ does/.test(stderr)),
-    ).toHaveLength(1);
+    expect(first.stderr()).not.toMatch(/waiting for the set-up/);
   });
 
   test('shows what a failed step printed, names the step, and tries again the next time', async () => {

@@ -1,7 +1,7 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
+import type { Decision, Ids, RunId, Signal, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
   CommitUnknownError,
@@ -19,6 +19,7 @@ import { failPoint, type Logger, metrics } from '@headgate/telemetry';
 import { AlreadyPromotedError, admitBatch, type BatchContext } from './admit-batch.js';
 import { answerOf, recordAsked, recordFault, tellDecided } from './answer.js';
 import { Batcher } from './batcher.js';
+import { readContinued } from './continued.js';
 import { type Prepared, prepare } from './prepare.js';
 import { promotionOf } from './promotion.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
@@ -134,6 +135,23 @@ export class Admission {
     return due.filter((_row, at) => results[at]?.status === 'fulfilled');
   }
 
+  /**
+   * Promotes one deferred signal with what was read for it: another envelope, or a verdict. Null: another was faster.
+   * Rejects with a fault of Postgres; the row then stands as it did.
+   */
+  async promoteRead(
+    row: DeferredRow,
+    read: Pick<Submission, 'verdict'> & { readonly signal?: Signal },
+  ): Promise<SignalAnswer | null> {
+    const submission = promotionOf(row, this.#options.policy());
+    const [result] = await this.#write([
+      { ...submission, ...read, signal: read.signal ?? submission.signal },
+    ]);
+    if (result?.status === 'fulfilled') return result.value;
+    if (result?.reason instanceof AlreadyPromotedError) return null;
+    throw result?.reason ?? new Error('the promotion was not answered');
+  }
+
   /** One transaction for all; on a fault of one the batch is halved until the bad one stands alone (SQL rule 9). */
   async #write(submissions: readonly Submission[]): Promise<readonly PromiseSettledResult<SignalAnswer>[]> {
     const active = this.#options.policy();
@@ -230,7 +248,8 @@ export class Admission {
 
   async #plan(submissions: readonly Submission[], active: ActivePolicy): Promise<Plan> {
     const { dimensions, ids } = this.#options;
-    const batch = submissions.map((submission) => prepare(submission, active.policy, ids));
+    const continued = await readContinued(this.#options.pool, submissions, active);
+    const batch = submissions.map((submission) => prepare(submission, active.policy, ids, continued));
     await this.#ensureDimensions(batch, active);
     return {
       batch,

@@ -5,8 +5,8 @@
  *
  * Who may write: any number of intakes, schedulers and reconcilers at once. Lock order (SQL rule 8): delivery in
  * (source, event id) order, task in (tenant, key hash) order, then for superseded and cancelled runs item, lease, run,
- * then the run that a latch waits for, and last the promoted deferred_signal, whose deletion is the proof that nobody
- * else promoted it.
+ * then the run that a latch waits for, then the promoted deferred_signal, whose deletion is the proof that nobody
+ * else promoted it, and last what people touched and are told, each in the order of its key.
  *  - the same delivery in two batches: the second waits at the unique key and then reads the first one's receipt.
  *  - the same work in two batches: the second waits at the task and decides with the first one's result in view.
  *  - two promoters of one deferred signal: the second finds no row to delete and rolls back (AlreadyPromoted).
@@ -19,6 +19,8 @@
 import {
   type AdmissionState,
   type AdmissionWrite,
+  askedEventId,
+  type Candidate,
   checkWork,
   type Decision,
   type DeferredId,
@@ -32,15 +34,18 @@ import {
   type TaskId,
   type TaskState,
   taskKey,
+  touchedSubjects,
 } from '@headgate/domain';
 import {
   type ActivePolicy,
   type Connection,
   type DecisionReceipt,
   type DeferredRow,
+  type DeliveryRow,
   type Dimensions,
   deferredSignals,
   deliveries,
+  feedback,
   type PayloadRow,
   payloads,
   queueItems,
@@ -52,7 +57,9 @@ import {
   type TaskRow,
   tasks,
   taskVersions,
+  touches,
 } from '@headgate/store';
+import { loadGuard } from './guard-state.js';
 import type { Prepared } from './prepare.js';
 import { newQueueItem, newRun } from './run-rows.js';
 import type { DeferredSubmission } from './submission.js';
@@ -108,6 +115,7 @@ async function loadState(
   const rows = await tasks.lock(c, tasksToLock(batch, wanted, context.active));
   const tenantKeys = new Map([...context.active.tenantIds].map(([key, id]) => [id, key]));
   const rowOf = new Map(rows.map((row) => [taskKey(tenantKeys.get(row.tenantId) ?? '', row.workKey), row]));
+  const taskIds = new Map([...rowOf].map(([key, row]) => [key, row.id]));
   const pairs = wanted.flatMap((p) => {
     const row = rowOf.get(taskKey(p.candidate.tenant.id, p.candidate.work?.workKey ?? ''));
     return row === undefined ? [] : [{ taskId: row.id, inputVersion: p.candidate.work?.inputVersion ?? '' }];
@@ -118,7 +126,7 @@ async function loadState(
     const tenantId = context.active.tenantIds.get(tenant.id);
     return tenant.maxQueued === null || tenantId === undefined ? [] : [{ tenantId, most: tenant.maxQueued }];
   });
-  const [live, known, queued, clock] = await Promise.all([
+  const [live, known, queued, clock, { guard, chains }] = await Promise.all([
     taskVersions.live(
       c,
       rows.map((row) => row.id),
@@ -126,10 +134,17 @@ async function loadState(
     taskVersions.known(c, pairs),
     queueItems.countReadyOf(c, bounded, context.queueIds),
     c.query<{ now: Date }>('select clock_timestamp() as now'),
+    loadGuard(c, batch, taskIds, context),
   ]);
   return {
     deliveries: seen,
-    tasks: new Map([...rowOf].map(([key, row]) => [key, taskState(row, live, known)])),
+    tasks: new Map(
+      [...rowOf].map(([key, row]) => [
+        key,
+        { ...taskState(row, live, known), chain: chains.get(row.id) ?? null },
+      ]),
+    ),
+    guard,
     queuedByTenant: new Map([...queued].map(([id, waiting]) => [tenantKeys.get(id) ?? '', waiting])),
     now: clock[0]?.now ?? new Date(0),
   };
@@ -163,28 +178,30 @@ async function rememberDeliveries(
   batch: readonly Prepared[],
   active: ActivePolicy,
 ): Promise<AdmissionState['deliveries']> {
-  const firsts = new Map<string, Prepared>();
+  const firsts = new Map<string, DeliveryRow>();
   for (const prepared of batch) {
-    if (prepared.candidate.parentReceiptId !== null) continue;
-    const key = deliveryKey(prepared.candidate.signal);
-    if (!firsts.has(key)) firsts.set(key, prepared);
+    const { candidate } = prepared;
+    if (candidate.parentReceiptId !== null) continue;
+    for (const eventId of namesOf(candidate)) {
+      const key = deliveryKey({ source: candidate.signal.source, eventId });
+      if (firsts.has(key)) continue;
+      firsts.set(key, {
+        sourceId: candidate.signal.source,
+        eventId,
+        tenantId: tenantIdOf(prepared, active),
+        receiptId: candidate.receiptId,
+        dedupeWindowMs: candidate.route?.dedupeWindowMs ?? DEFAULT_DEDUPE_MS,
+      });
+    }
   }
-  const fresh = await deliveries.remember(
-    c,
-    [...firsts.values()].map((p) => ({
-      sourceId: p.candidate.signal.source,
-      eventId: p.candidate.signal.eventId,
-      tenantId: tenantIdOf(p, active),
-      receiptId: p.candidate.receiptId,
-      dedupeWindowMs: p.candidate.route?.dedupeWindowMs ?? DEFAULT_DEDUPE_MS,
-    })),
-  );
-  const repeated = [...firsts].filter(([key]) => !fresh.has(key)).map(([, p]) => p.candidate.signal);
-  return deliveries.first(
-    c,
-    repeated.map((signal) => ({ sourceId: signal.source, eventId: signal.eventId })),
-  );
+  const fresh = await deliveries.remember(c, [...firsts.values()]);
+  const repeated = [...firsts].filter(([key]) => !fresh.has(key)).map(([, row]) => row);
+  return deliveries.first(c, repeated);
 }
+
+/** The delivery's own name, and that of the command it brings, which other deliveries may bring too. */
+const namesOf = ({ signal, asked }: Candidate): readonly string[] =>
+  asked == null ? [signal.eventId] : [signal.eventId, askedEventId(asked)];
 
 /** Longer than GitHub's redelivery window of three days. */
 const DEFAULT_DEDUPE_MS = 7 * 24 * 3_600_000;
@@ -359,6 +376,25 @@ async function writeDecisions(
       ),
     ),
   );
+  await touches.put(
+    c,
+    of('touch').flatMap(({ write, prepared }) =>
+      touchedSubjects(write.candidate).map(({ subject }) => ({
+        tenantId: tenantIdOf(prepared, active),
+        subject,
+      })),
+    ),
+  );
+  await feedback.insert(
+    c,
+    of('feedback').map(({ write: { at, candidate, reasonCode, message }, prepared }) => ({
+      receiptId: candidate.receiptId,
+      tenantId: tenantIdOf(prepared, active),
+      ...at,
+      reasonCode,
+      message,
+    })),
+  );
 }
 
 interface LatchWrite {
@@ -426,6 +462,7 @@ function deferredRow(
     work: submission.work ?? null,
     directive,
     again: prepared.submission.again ?? null,
+    observe: prepared.submission.observe ?? null,
     tenant: tenant.id,
     headStartSeconds: submission.headStartSeconds ?? null,
     beside: submission.beside ?? null,
@@ -485,7 +522,7 @@ function receiptRow(
     route: candidate.route?.id ?? null,
     existing: decision.existing,
     retryAfter: decision.retryAfter,
-    watermark: prepared.submission.watermark ?? null,
+    watermark: decision.outcome === 'no-work' ? (prepared.submission.watermark ?? null) : null,
     parentReceiptId,
     traceparent: signal.traceparent,
     source: signal.source,

@@ -17,7 +17,8 @@ import {
   type Verdict,
   type WorkIdentity,
 } from '@headgate/domain';
-import { identify } from '@headgate/sources';
+import { askedAt, causeOf, hasCredentials, identify, ownSign } from '@headgate/sources';
+import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
 
@@ -38,13 +39,20 @@ export interface ConcurrencyKey {
 
 const evaluate = conditionEvaluator();
 
-export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepared {
+export function prepare(
+  submission: Submission,
+  policy: Policy,
+  ids: Ids,
+  continued: Continued = new Map(),
+): Prepared {
   const { signal } = submission;
   const routed = routeOf(submission, policy);
   const { route } = routed;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
   const repository = repositoryOf(signal, tenant.id, policy);
-  const plan = routed.verdict === null && route !== null ? planOf(submission, route, repository) : null;
+  const isResolvable = submission.promotes == null && canRead(signal, policy);
+  const plan =
+    routed.verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
   return {
     submission,
     repository,
@@ -57,12 +65,28 @@ export function prepare(submission: Submission, policy: Policy, ids: Ids): Prepa
       signal,
       tenant,
       route,
-      work: plan?.work ?? null,
+      work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: routed.verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
+      cause: causeOf(signal),
+      ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
+      // What we said ourselves asks for nothing, and is remembered as no command.
+      asked: routed.verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
+}
+
+/** The version stays the signal's own; the work is the one whose branch it is about. */
+function continuing(
+  work: WorkIdentity | null,
+  signal: Signal,
+  tenant: string,
+  continued: Continued,
+): WorkIdentity | null {
+  const branch = agentBranchOf(signal);
+  const workKey = branch === null ? undefined : continued.get(continuedKey(tenant, branch));
+  return work === null || workKey === undefined ? work : { ...work, workKey };
 }
 
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
@@ -74,11 +98,22 @@ function routeOf(
   const verdict = submission.verdict ?? null;
   if (verdict === null && submission.again != null) return routeAgain(submission, submission.again, policy);
   if (verdict === null) {
+    const own = ownDoing(signal, policy);
+    if (own !== null) return { route: null, verdict: own };
     const routing = routeSignal(signal, policy, evaluate);
     if (routing.kind === 'route') return { route: adjusted(routing.route, submission), verdict: null };
     return { route: namedRoute(signal, tenant, policy), verdict: routing.verdict };
   }
   return { route: namedRoute(signal, tenant, policy), verdict };
+}
+
+/** Before any route is asked: what we did ourselves is nobody's request (replay claude-code-action #611). */
+function ownDoing(signal: Signal, policy: Policy): Verdict | null {
+  const self = policy.sources.find((source) => source.id === signal.source)?.self;
+  const sign = ownSign(signal, self);
+  if (sign === null) return null;
+  const { rule, detail } = sign;
+  return { outcome: 'reject', reasonCode: 'SELF_TRIGGERED', detail, retryAfter: null, rule };
 }
 
 /** Of its own tenant only: a route that was given to another must not carry this tenant's work over. */
@@ -113,12 +148,26 @@ interface WorkPlan {
   readonly concurrency: ConcurrencyKey | null;
 }
 
-function planOf(submission: Submission, route: RoutePolicy, repository: SignalRepository | null): WorkPlan {
+/** Whether what a payload leaves out can be read at its source. */
+const canRead = (signal: Signal, policy: Policy): boolean => {
+  const source = policy.sources.find((one) => one.id === signal.source);
+  return source !== undefined && hasCredentials(source);
+};
+
+function planOf(
+  submission: Submission,
+  route: RoutePolicy,
+  repository: SignalRepository | null,
+  isResolvable: boolean,
+): WorkPlan {
+  if (submission.observe != null && submission.work != null) {
+    return { work: submission.work, verdict: null, concurrency: null };
+  }
   const kept = keptConcurrency(submission, route);
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
   if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
-  return { ...workOf(submission.signal, route), concurrency: concurrency.key };
+  return { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
 }
 
 const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
@@ -131,6 +180,7 @@ const keptConcurrency = ({ again }: Submission, route: RoutePolicy): Concurrency
 export function workOf(
   signal: Signal,
   route: RoutePolicy,
+  isResolvable = false,
 ): { readonly work: WorkIdentity | null; readonly verdict: Verdict | null } {
   const key = writtenPart(route.work?.key ?? null, signal);
   if ('error' in key) return refused('work.key', key.error);
@@ -139,9 +189,16 @@ export function workOf(
   const identified = identify(signal, route, { key: key.value, version: version.value });
   if (identified.kind === 'work') return { work: identified.work, verdict: null };
   const { reasonCode, detail } = identified;
-  // Only another look at the source could resolve a head, and no deferral makes one: the next signal will tell.
+  const rule = 'work-identity';
+  if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
+    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
+    return {
+      work: null,
+      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
+    };
+  }
   const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
-  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule: 'work-identity' } };
+  return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };
 }
 
 const refused = (what: string, problem: string): WorkPlan => ({

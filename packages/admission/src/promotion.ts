@@ -14,6 +14,7 @@ export function promotionOf(row: DeferredRow, active: ActivePolicy): Submission 
     work: kept.work,
     directive: kept.directive,
     again: kept.again,
+    observe: kept.observe,
     headStartSeconds: kept.headStartSeconds,
     beside: kept.beside,
     promotes: {

@@ -37,6 +37,7 @@ export function latchedSubmission(
     headStartSeconds: null,
     beside: null,
     again: null,
+    observe: null,
     workKey: latch.workKey,
   };
 }

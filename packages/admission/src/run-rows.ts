@@ -1,5 +1,6 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
 import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
+import { claimOf } from '@headgate/sources';
 import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
 import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';
@@ -52,6 +53,8 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
     userId: userIdOf(signal, context),
     traceparent: signal.traceparent,
+    lineage: admit.lineage,
+    subject: candidate.cause?.target ?? null,
     spec,
     status: admit.status,
     reasonCode: admit.status === 'QUEUED' ? 'ADMITTED' : 'APPROVAL_REQUIRED',
@@ -117,7 +120,9 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
             defaultBranch: repository.defaultBranch,
           },
     target: signal.target,
+    claim: claimOf(signal),
     inputs: inputsOf(signal),
+    observe: prepared.submission.observe ?? null,
     requires: route.requires,
     risk: route.risk,
     onNewVersion: route.onNewVersion,
@@ -134,16 +139,20 @@ function routeOf(prepared: Prepared): RoutePolicy {
   return route;
 }
 
-/** What a person gave with a manual run. */
+/** What a person gave with a manual run, or a goal observed. */
 function inputsOf({ trigger, data }: Signal): unknown {
-  if (trigger !== 'manual' || typeof data !== 'object' || data === null || !('inputs' in data)) return null;
+  const hasInputs = trigger === 'manual' || trigger === 'goal';
+  if (!hasInputs || typeof data !== 'object' || data === null || !('inputs' in data)) return null;
   return data.inputs ?? null;
 }
 
 const userOf = ({ actor }: Signal): string | null =>
   actor === null || actor.kind === 'schedule' ? null : `${actor.kind}:${actor.id}`;
 
-const userIdOf = (signal: Signal, { dimensions, tenantId }: RowContext): number | null => {
+export const userIdOf = (
+  signal: Signal,
+  { dimensions, tenantId }: Pick<RowContext, 'dimensions' | 'tenantId'>,
+): number | null => {
   const user = userOf(signal);
   return user === null ? null : dimensions.id({ tenantId, kind: 'user', key: user });
 };

@@ -2,6 +2,7 @@
 import type {
   DeferredId,
   Directive,
+  ObserveSpec,
   OnNewVersion,
   ReceiptId,
   Signal,
@@ -26,9 +27,11 @@ export interface Submission {
   /** Instead of the route's `onNewVersion`: a schedule's overlap rule. */
   readonly beside?: Beside | null;
   readonly again?: Again | null;
+  /** The run only observes: no agent, no result, and no key that is shared with runs that work. */
+  readonly observe?: ObserveSpec | null;
   /** Set when a deferred signal or a latch is promoted. */
   readonly promotes?: Promotion | null;
-  /** The schedule's last watermark, on a no-work receipt. */
+  /** Up to where the source was looked at; kept on a no-work receipt. */
   readonly watermark?: string | null;
 }
 
@@ -66,6 +69,7 @@ export interface DeferredSubmission {
   /** The work key it was deferred under; null where none was known. */
   readonly workKey: string | null;
   readonly again: Again | null;
+  readonly observe: ObserveSpec | null;
 }
 
 /** Reads a deferred submission back from jsonb: instants become dates again. */
@@ -77,6 +81,7 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
   return {
     ...kept,
     again: kept.again ?? null,
+    observe: kept.observe ?? null,
     signal: {
       ...(signal as unknown as Signal),
       emittedAt: dateOrNull(signal.emittedAt),

@@ -1,6 +1,8 @@
-import type { Explanation } from '@headgate/sdk';
+import { chooseSandbox, ProcessGroup, type SandboxProvider } from '@headgate/runtimes';
+import type { Explanation, Worker } from '@headgate/sdk';
 import { describe, expect, it } from 'vitest';
 import { StepPage } from '../src/demo/page.js';
+import { sandboxChecks } from '../src/doctor/machine.js';
 import { troublesIn } from '../src/status/troubles.js';
 import { explanationTree } from '../src/terminal/explanation-tree.js';
 import { runPage } from '../src/terminal/run-page.js';
@@ -151,6 +153,32 @@ describe('status', () => {
     expect(troublesIn(health, NOW)).toEqual([]);
   });
 
+  it('NO_ISOLATION: names the command that mends it while no live worker can isolate agents', () => {
+    const worker = {
+      id: 'wkr_1',
+      name: 'w',
+      state: 'READY' as const,
+      isLive: true,
+      capabilities: { agentRuns: false, isolationRemedy: 'apt-get install bubblewrap' },
+      queues: ['default'],
+      slots: 4,
+      held: 0,
+      host: 'h',
+      pid: 1,
+      version: '0',
+      registeredAt: longAgo,
+      heartbeatAt: longAgo,
+      stoppedAt: null,
+    } satisfies Worker;
+    const troubles = (workers: readonly Worker[]) => troublesIn({ ...health, workers }, NOW);
+    expect(troubles([worker])).toMatchObject([
+      { code: 'NO_ISOLATION', severity: 'warning', advice: 'apt-get install bubblewrap' },
+    ]);
+    const other = { ...worker, capabilities: { agentRuns: true } };
+    expect(troubles([worker, other])).toEqual([]);
+    expect(troubles([{ ...worker, isLive: false }])).toEqual([]);
+  });
+
   it('speaks of nothing else while Postgres is down', () => {
     const down = { ...health, checks: { ...health.checks, postgres: 'down', redis: 'degraded' } } as const;
     expect(troublesIn(down, NOW).map(({ code }) => code)).toEqual(['POSTGRES_DOWN']);
@@ -168,6 +196,48 @@ describe('status', () => {
       expect(since).toBe(longAgo);
       expect(advice).not.toBe('');
     }
+  });
+});
+
+describe('what doctor says of sandboxes', () => {
+  const broken: SandboxProvider = {
+    name: 'bubblewrap',
+    isolation: 'bubblewrap',
+    mayRunUntrusted: true,
+    hasNetworkList: true,
+    probe: async () => ({
+      kind: 'unavailable',
+      detail: 'not installed',
+      remedy: 'apt-get install bubblewrap',
+    }),
+    start: () => {
+      throw new Error('never started');
+    },
+  };
+
+  it('NO_ISOLATION: names the one command that mends it', async () => {
+    const checks = sandboxChecks(await chooseSandbox([broken, new ProcessGroup()]));
+    expect(checks).toContainEqual({
+      id: 'isolation',
+      state: 'warning',
+      message: expect.stringContaining('NO_ISOLATION'),
+      fix: 'apt-get install bubblewrap',
+    });
+  });
+
+  it('lists the limits that hold', async () => {
+    const works: SandboxProvider = {
+      ...broken,
+      probe: async () => ({ kind: 'available', detail: 'as a user of its own', limits: ['memory', 'disk'] }),
+    };
+    expect(sandboxChecks(await chooseSandbox([works]))).toEqual([
+      {
+        id: 'sandbox.bubblewrap',
+        state: 'ok',
+        message: 'bubblewrap works: as a user of its own; it limits memory, disk; network lists: yes',
+        fix: null,
+      },
+    ]);
   });
 });
 

@@ -18,7 +18,7 @@ type Section =
 /** Word -> what to do instead. */
 export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, string>>>> = {
   file: {
-    goals: 'Use a cron trigger.',
+    goals: 'Write the goal in its route: on: [ { goal: … } ].',
     campaigns: 'Send signals with `headgate trigger`.',
     notify: 'Read `headgate status` or /metrics.',
     providers: 'Use limits.maxActiveByProvider.',
@@ -34,11 +34,9 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
   },
   tenantLimits: { maxCostPerDayUsd: 'Use budgets.perDayUsd at the top.' },
   source: {
-    app: 'Give each repository its url; git uses the credentials of the machine.',
-    poll: 'Point the webhook at /webhooks/SOURCE.',
-    scan: 'Redeliver on GitHub what did not arrive.',
-    replayWindow: 'Use dedupe in the route.',
-    intake: 'Point the webhook at /webhooks/SOURCE.',
+    intake: 'Write poll: true, or webhookSecrets.',
+    webhooks: 'Write webhookSecrets.',
+    installation: 'The installation is found by the repository.',
   },
   agent: {
     apiKey: 'Agents hold no credentials.',
@@ -55,20 +53,16 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     effects: 'Each run pushes a branch of its own.',
     fallback: 'Name one agent.',
     retention: 'Use retention at the top.',
-    pauseOnFailure: 'Use retry.maxAttempts.',
+    pauseOnFailure: 'Write it in the trigger: { cron: …, pauseOnFailure: true }.',
     budgets: 'Use limits.costUsd in the route.',
-    goal: 'Use a cron trigger.',
+    goal: 'Write it in the list: on: [ { goal: … } ].',
   },
   trigger: {
-    goal: 'Use a cron trigger.',
     webhook: 'Write the event by name: github.check_run.completed.',
-    poll: 'Use a cron trigger.',
-    pauseOnFailure: 'Use retry.maxAttempts in the route.',
+    poll: 'Write poll: true in the source.',
   },
   repositories: { topics: 'Name the repositories, or use a pattern: "acme/web-*".' },
   sourceKind: {
-    cloudevents: 'Use kind: github or git.',
-    'standard-webhooks': 'Use kind: github or git.',
     gitlab: 'Use kind: git.',
     gitea: 'Use kind: git.',
     bitbucket: 'Use kind: git.',
@@ -80,9 +74,9 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
     http: 'Use runtime: command.',
   },
   triggerName: {
-    goal: 'Use a cron trigger.',
+    goal: 'Write { goal: { observe: …, until: …, stop: … } }.',
     campaign: 'Use manual.',
-    poll: 'Use a cron trigger.',
+    poll: 'Write poll: true in the source, and the event here.',
     schedule: 'Write { cron: "0 3 * * 1" }.',
   },
 };

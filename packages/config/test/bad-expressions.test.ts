@@ -12,7 +12,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'a payload field without event',
     text: withRoute('when: conclusion == "failure"'),
     says: [
-      '9:5 routes.tidy.when: the expression reads "conclusion", which is not there. It may read event, repository, target. Payload fields stand below event: event.conclusion.',
+      '9:5 routes.tidy.when: the expression reads "conclusion", which is not there. It may read event, repository, target, command. Payload fields stand below event: event.conclusion.',
     ],
   },
   {

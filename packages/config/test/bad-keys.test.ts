@@ -29,7 +29,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: '__proto__ as a key',
     text: `${SOUND}__proto__: { a: 1 }\n`,
     says: [
-      '6:1 __proto__: "__proto__" is not known here. Use one of: version, tenants, sources, agents, routes, queues, limits, budgets, lease, retention.',
+      '6:1 __proto__: "__proto__" is not known here. Use one of: version, tenants, sources, agents, routes, queues, limits, budgets, loopGuard, lease, retention.',
     ],
   },
   {
@@ -40,7 +40,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
       '10:5 routes.tidy.judge: "judge" is not supported in this version. Use verify, paths and protectedPaths.',
       '11:5 routes.tidy.publish: "publish" is not supported in this version. Each run pushes a branch of its own.',
       '12:1 notify: "notify" is not supported in this version. Read `headgate status` or /metrics.',
-      '13:1 goals: "goals" is not supported in this version. Use a cron trigger.',
+      '13:1 goals: "goals" is not supported in this version. Write the goal in its route: on: [ { goal: … } ].',
     ],
   },
   {

@@ -39,7 +39,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     says: [
       '3:8 sources.a.kind: "gitlab" is not supported in this version. Use kind: git.',
       '4:8 sources.b.kind: "githb" is not a kind of source. Did you mean "github"?',
-      '5:3 sources.c.kind: the kind of the source is missing. Write kind: github or kind: git.',
+      '5:3 sources.c.kind: the kind of the source is missing. Write kind: github or kind: git or kind: cloudevents or kind: standard-webhooks.',
       '6:3 sources.d: is the number 5. Write a map of keys.',
       '7:3 sources.api: "api" is the name of a trigger of Headgate itself. Call the source otherwise.',
     ],

@@ -13,12 +13,12 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'secrets in the file and urls that lead elsewhere',
-    text: 'version: 1\nsources:\n  gh:\n    kind: github\n    app: file:x\n    webhookSecrets: [hunter2, $FOO]\n    authority: source\n    repositories:\n      api: { url: /a }\n      a/a: { url: "https://user:hunter2@example.com/a/b" }\n      a/b: { url: http://x/y }\n      a/c: { url: local:../x }\n      a/d: { url: "--upload-pack=x" }\n      a/e: { url: "ext::sh -c x" }\n',
+    text: 'version: 1\nsources:\n  gh:\n    kind: github\n    intake: poll\n    webhookSecrets: [hunter2, $FOO]\n    authority: hearsay\n    repositories:\n      api: { url: /a }\n      a/a: { url: "https://user:hunter2@example.com/a/b" }\n      a/b: { url: http://x/y }\n      a/c: { url: local:../x }\n      a/d: { url: "--upload-pack=x" }\n      a/e: { url: "ext::sh -c x" }\n',
     says: [
-      '5:5 sources.gh.app: "app" is not supported in this version. Give each repository its url; git uses the credentials of the machine.',
+      '5:5 sources.gh.intake: "intake" is not supported in this version. Write poll: true, or webhookSecrets.',
       '6:22 sources.gh.webhookSecrets[0]: a secret stands in the file itself. Write a reference: "${GITHUB_WEBHOOK_SECRET}" or "file:secrets/webhook".',
       '6:31 sources.gh.webhookSecrets[1]: the reference to a variable is not complete. Write "${NAME}" with braces and quotes.',
-      '7:5 sources.gh.authority: authority "source" is not supported in this version. Write payload: heads are read again by git.',
+      '7:5 sources.gh.authority: "hearsay" is not an authority. Use one of: payload, source.',
       '9:7 sources.gh.repositories.api: "api" is not a repository. Write it as owner/name.',
       '10:14 sources.gh.repositories["a/a"].url: the url holds credentials. Remove them: git uses the credential helper of the machine.',
       '11:14 sources.gh.repositories["a/b"].url: git over http is not allowed. Use https, ssh, file or a path.',
@@ -37,10 +37,36 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     ],
   },
   {
+    name: 'sources that could hear nothing, or are to ask without credentials',
+    text: 'version: 1\nsources:\n  a: { kind: github, repositories: { a/b: { url: /x } } }\n  b: { kind: github, poll: true, scan: { every: 1s }, redeliver: 2, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  c: { kind: github, poll: true, redeliver: 2, authority: source, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  d: { kind: github, app: "file:app.json", token: "${T}", baseUrl: "ftp://x", repositories: { a/b: { url: /x } } }\n  e: { kind: github, app: "file:app.json", token: "${T}", repositories: { a/b: { url: /x } } }\n  f: { kind: standard-webhooks, tolerance: 9h }\n',
+    says: [
+      '3:3 sources.a.webhookSecrets: nothing could come in: no secret for a hook, and no App or token to look with. Write app: "file:.headgate/github-app.json", or webhookSecrets.',
+      '4:42 sources.b.scan.every: 1s is too short. Write between 5s and 1d.',
+      '5:22 sources.c.poll: GitHub is not asked without credentials. Write app or token in the source.',
+      '5:34 sources.c.redeliver: GitHub is not asked without credentials. Write app or token in the source.',
+      '5:48 sources.c.authority: GitHub is not asked without credentials. Write app or token in the source.',
+      '6:59 sources.d.baseUrl: not the address of an API. Write https://github.example.com/api/v3.',
+      '7:44 sources.e.token: a source speaks as its App or with a token, not both. Remove one of the two.',
+      '8:3 sources.f.webhookSecrets: is missing. Write a list.',
+      '8:33 sources.f.tolerance: 9h is too long. Write between 10s and 1h.',
+    ],
+  },
+  {
     name: 'a source without a secret',
     text: 'version: 1\nsources: { gh: { kind: github, webhookSecrets: [], repositories: { a/b: { url: /x } } } }\n',
     says: [
       '2:32 sources.gh.webhookSecrets: no secret is named, so no delivery could be trusted. Write [ "${GITHUB_WEBHOOK_SECRET}" ].',
+    ],
+  },
+  {
+    name: 'network lists that say too much, or nothing',
+    text: 'version: 1\nagents:\n  a: { runtime: command, command: [a], network: { agent: ["https://x.org/", "*", { host: "*.com" }], verify: [] } }\n  d: { runtime: command, command: [headgate-example-agent], network: { agent: [x.org] } }\n',
+    says: [
+      '3:59 agents.a.network.agent[0]: "https://x.org/" is no host to reach. Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
+      '3:77 agents.a.network.agent[1]: "*" is no host to reach. Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
+      '3:84 agents.a.network.agent[2].host: "*.com" is no host to reach. Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
+      '3:102 agents.a.network.verify: "verify" is not known here. Use one of: setup, agent.',
+      '4:72 agents.d.network.agent: the example agent takes no network list. It reaches nothing; use it for setup only.',
     ],
   },
 ];

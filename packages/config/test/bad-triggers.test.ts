@@ -83,8 +83,10 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'a goal',
     text: withTriggers('[ { goal: { observe: x } }, goal ]'),
     says: [
-      '8:13 routes.tidy.on[0].goal: "goal" is not supported in this version. Use a cron trigger.',
-      '8:37 routes.tidy.on[1]: "goal" is not supported in this version. Use a cron trigger.',
+      '8:13 routes.tidy.on[0].goal.until: is missing. Write a text.',
+      '8:21 routes.tidy.on[0].goal.observe: is the text "x". Write a map of keys.',
+      '8:13 routes.tidy.on[0].goal.stop: is missing. Write a map of keys.',
+      '8:37 routes.tidy.on[1]: "goal" is not supported in this version. Write { goal: { observe: …, until: …, stop: … } }.',
     ],
   },
   {
@@ -110,7 +112,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'a word',
     text: withTriggers('[ nonsense ]'),
     says: [
-      '8:11 routes.tidy.on[0]: "nonsense" is no trigger. Write an event (github.check_run.completed), manual, or { cron: "0 3 * * 1" }.',
+      '8:11 routes.tidy.on[0]: "nonsense" is no trigger. Write an event (github.check_run.completed), manual, { cron: "0 3 * * 1" }, or { goal: … }.',
     ],
   },
   {
@@ -127,7 +129,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'an event of another forge',
     text: withTriggers('[ gitlab.push ]'),
     says: [
-      '8:11 routes.tidy.on[0]: "gitlab.push" is no event of a source of this version. Events are called github.EVENT.ACTION.',
+      '8:11 routes.tidy.on[0]: "gitlab.push" is no event of any source. Events are called github.EVENT.ACTION, git.push, cloudevents.TYPE or webhook.TYPE.',
     ],
   },
   {

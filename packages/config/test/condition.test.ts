@@ -8,7 +8,10 @@ import type { Signal } from '@headgate/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
+const NO_COMMAND = { name: '', argument: '' };
+
 const CONTEXT: ExpressionContext = {
+  command: NO_COMMAND,
   event: {
     action: 'completed',
     number: 7,
@@ -74,12 +77,17 @@ describe('conditions', () => {
 
   it('a signal without a payload, repository or target is an error, never an exception', () => {
     for (const event of [null, undefined, 5, 'text', [], Object.create(null)]) {
-      const result = judge('event.action == "completed"', { event, repository: null, target: null });
+      const result = judge('event.action == "completed"', {
+        event,
+        repository: null,
+        target: null,
+        command: NO_COMMAND,
+      });
       expect(result).toHaveProperty('error');
     }
-    expect(judge('repository.id == "1"', { event: {}, repository: null, target: null })).toHaveProperty(
-      'error',
-    );
+    expect(
+      judge('repository.id == "1"', { event: {}, repository: null, target: null, command: NO_COMMAND }),
+    ).toHaveProperty('error');
   });
 
   it('never throws, whatever the expression and the payload', () => {
@@ -190,11 +198,15 @@ describe('the evaluator that routing asks', () => {
         defaultBranch: null,
       },
       target: { kind: 'branch', id: 'main', ref: 'main', aspect: 'unit' },
+      command: { name: '', argument: '' },
     });
     expect(expressionContext(signal({ repository: null, target: null, data: undefined }))).toEqual({
       event: null,
       repository: null,
       target: null,
+      command: { name: '', argument: '' },
     });
+    const asked = signal({ command: { name: 'fix', argument: 'the tests' } });
+    expect(expressionContext(asked).command).toEqual({ name: 'fix', argument: 'the tests' });
   });
 });

@@ -85,7 +85,11 @@ describe('defaults', () => {
         ordinal: 1,
         cron: '0 3 * * 1',
         timezone: 'Europe/Berlin',
+        startAt: null,
+        endAt: null,
+        exclude: [],
         jitterMs: 300_000,
+        pauseOnFailure: false,
         overlap: 'bufferOne',
         catchUp: { mode: 'all', windowMs: 604_800_000, max: 3 },
       },
@@ -94,7 +98,11 @@ describe('defaults', () => {
         ordinal: 2,
         cron: '@every 1h30m',
         timezone: 'Asia/Tokyo',
+        startAt: null,
+        endAt: null,
+        exclude: [],
         jitterMs: 0,
+        pauseOnFailure: false,
         overlap: 'skip',
         catchUp: { mode: 'latest', windowMs: 86_400_000, max: 1 },
       },
@@ -131,6 +139,20 @@ tenants: { default: {}, acme: {} }
       maxActiveByRisk: { HIGH: 2, LOW: 8 },
       maxActiveByProvider: {},
     });
+  });
+
+  it('a network list is read to names and ports; without one nothing is reached', async () => {
+    const network =
+      '{ setup: [Registry.NPMJS.org, { host: "npm.internal:4873", private: true }], agent: ["*.example.com:8443"] }';
+    const policy = await policyOf(SOUND.replace('command: [tool]', `command: [tool], network: ${network}`));
+    expect(policy.agents[0]?.network).toEqual({
+      setup: [
+        { host: 'registry.npmjs.org', port: 443, allowPrivate: false },
+        { host: 'npm.internal', port: 4873, allowPrivate: true },
+      ],
+      agent: [{ host: '*.example.com', port: 8443, allowPrivate: false }],
+    });
+    expect((await policyOf(SOUND)).agents[0]).not.toHaveProperty('network');
   });
 
   it('says aloud what a sound file will not do', async () => {

@@ -24,7 +24,14 @@ describe('the example headgate.yaml', () => {
         id: 'example-github',
         kind: 'github',
         webhookSecrets: ['${HEADGATE_EXAMPLE_WEBHOOK_SECRET:-example-webhook-secret}'],
+        app: null,
+        token: null,
+        baseUrl: null,
         authority: 'payload',
+        replayWindowMs: null,
+        toleranceMs: 300_000,
+        scan: null,
+        redeliveries: 0,
         repositories: [
           {
             fullName: 'headgate/example',

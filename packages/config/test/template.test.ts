@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 const CONTEXT: ExpressionContext = {
+  command: { name: '', argument: '' },
   event: {
     pull_request: { number: 7, draft: false },
     title: '}} {{ event.title }}',

@@ -20,6 +20,9 @@ export type OperationId = Branded<'operation'>;
 export type DeadLetterId = Branded<'deadLetter'>;
 export type ArtifactId = Branded<'artifact'>;
 export type ScheduleId = Branded<'schedule'>;
+export type ScheduleRequestId = Branded<'scheduleRequest'>;
+export type GoalId = Branded<'goal'>;
+export type ObservationId = Branded<'observation'>;
 export type EventId = Branded<'event'>;
 export type DeferredId = Branded<'deferred'>;
 
@@ -35,6 +38,9 @@ export interface IdKinds {
   dl: DeadLetterId;
   art: ArtifactId;
   sch: ScheduleId;
+  sreq: ScheduleRequestId;
+  goal: GoalId;
+  obs: ObservationId;
   evt: EventId;
   dfr: DeferredId;
 }

@@ -2,6 +2,10 @@
  * What the configuration means once it is read: plain data, stored as a policy version, handed to every
  * decision. `packages/config` makes it; nothing else does.
  */
+
+import type { LoopGuardPolicy } from './loop-guard.js';
+import type { AgentNetwork } from './network.js';
+
 export type OnNewVersion = 'reject' | 'useExisting' | 'queueOne' | 'cancelOther' | 'allow';
 export type Mode = 'observe' | 'propose' | 'act';
 export type Risk = 'LOW' | 'MEDIUM' | 'HIGH' | 'CRITICAL';
@@ -46,6 +50,8 @@ export interface AgentPolicy {
   readonly env: Readonly<Record<string, string>>;
   /** True only for the example agent that ships with Headgate: it alone may run without isolation. */
   readonly trustedExample: boolean;
+  /** Left out: none. Run specifications and policies of before there was any are read so too. */
+  readonly network?: AgentNetwork;
 }
 
 export type TriggerOn =
@@ -58,13 +64,58 @@ export type TriggerOn =
       /** Five-field cron, an @-name, or `@every 20s`. */
       readonly cron: string;
       readonly timezone: string;
+      /** RFC 3339, both included; null = no bound. */
+      readonly startAt: string | null;
+      readonly endAt: string | null;
+      /** Days of the zone that are left out: `2026-12-24`, `12-24/01-02`. */
+      readonly exclude: readonly string[];
       readonly jitterMs: number;
+      /** A run of it that failed for good pauses it. */
+      readonly pauseOnFailure: boolean;
       readonly overlap: OverlapPolicy;
       readonly catchUp: {
         readonly mode: 'none' | 'latest' | 'all';
         readonly windowMs: number;
         readonly max: number;
       };
+    }
+  | {
+      readonly kind: 'goal';
+      /** Position in the route's `on` list; with the route and a repository it names the goal. */
+      readonly ordinal: number;
+      readonly observe: ObserveSpec;
+      /** CEL over `observation` and `repository`. */
+      readonly until: Condition;
+      /** Five-field cron, an @-name, or `@every 10m`. */
+      readonly cadence: string;
+      readonly timezone: string;
+      /** Whichever is reached first ends the goal as given up. */
+      readonly stop: {
+        /** Runs of the agent. */
+        readonly maxRuns: number;
+        readonly deadlineMs: number;
+        /** Runs of the agent in a row after which the observation was what it had been. */
+        readonly noProgress: number;
+        readonly maxCostUsd: number | null;
+      };
+    };
+
+/** A look at the world without a model. Done on a worker: a command in the sandbox, or one request. */
+export type ObserveSpec =
+  | {
+      readonly kind: 'command';
+      /** A line of shell, in the repository's files. */
+      readonly command: string;
+      readonly timeoutMs: number;
+    }
+  | {
+      readonly kind: 'http';
+      readonly url: string;
+      /** Values may be references to secrets (`${ENV}`, `file:`), never secrets. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** Address ranges that may be reached although they are not public. */
+      readonly allow: readonly string[];
+      readonly timeoutMs: number;
     };
 
 /** A CEL expression over `event`, `repository`, `target`: `event.check_run.conclusion == "failure"`. */
@@ -130,16 +181,49 @@ export interface RepositoryPolicy {
   readonly ciTrusted: boolean;
 }
 
+export const SOURCE_KINDS = ['github', 'git', 'cloudevents', 'standard-webhooks'] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
+
+/** Looking at the source itself, beside or instead of being told. */
+export interface ScanPolicy {
+  /** `poll`: the way in, where nothing can be sent to us. `scan`: finds what the hook did not bring. */
+  readonly via: 'poll' | 'scan';
+  readonly everyMs: number;
+}
+
 export interface SourcePolicy {
   readonly id: string;
-  readonly kind: 'github' | 'git';
+  readonly kind: SourceKind;
   /** References (`${ENV}`, `file:`), never values. */
   readonly webhookSecrets: readonly string[];
+  /** Reference to a GitHub App's file; null: `token`, or nothing. */
+  readonly app: string | null;
+  /** Reference to a token that reads. */
+  readonly token: string | null;
+  /** Base of the API: GitHub Enterprise. Null: the App's own, else github.com. */
+  readonly baseUrl: string | null;
   readonly authority: 'payload' | 'source';
+  /** What happened longer ago than this when it arrives is answered with STALE_EVENT; null: no limit. */
+  readonly replayWindowMs: number | null;
+  /** How far a signed time may be from ours (standard-webhooks). */
+  readonly toleranceMs: number;
+  readonly scan: ScanPolicy | null;
+  /** Tries per delivery that failed at the forge; 0: none. */
+  readonly redeliveries: number;
   readonly repositories: readonly RepositoryPolicy[];
   readonly tenant: string;
   /** True when git reaches it over a network; false for a bare repository on this machine. */
   readonly realForge: boolean;
+  /** Who we are there: what these do is our own doing. Absent: not told. */
+  readonly self?: SelfIdentity;
+}
+
+/** An App of ours, or a machine user. */
+export interface SelfIdentity {
+  /** The App's numeric id, as text. */
+  readonly appId: string | null;
+  /** Names of its accounts, e.g. `headgate-acme[bot]`. */
+  readonly logins: readonly string[];
 }
 
 export interface GlobalLimits {
@@ -182,6 +266,8 @@ export interface Policy {
   readonly queues: readonly QueuePolicy[];
   readonly limits: GlobalLimits;
   readonly budgets: BudgetPolicy;
+  /** Absent in policies that were stored before there was one: DEFAULT_LOOP_GUARD. */
+  readonly loopGuard?: LoopGuardPolicy;
   readonly lease: LeaseTiming;
   readonly retentionDays: { readonly receipts: number; readonly payloads: number; readonly events: number };
 }

@@ -70,6 +70,8 @@ export function listensTo(on: TriggerOn, signal: Signal): boolean {
       return signal.trigger === 'manual';
     case 'schedule':
       return signal.trigger === 'schedule';
+    case 'goal':
+      return signal.trigger === 'goal';
   }
 }
 

@@ -1,8 +1,10 @@
 /** The immutable specification of a run: everything a worker needs, as of admission. */
+import type { AskedAt } from './admission/types.js';
 import type {
   AgentPolicy,
   Capabilities,
   Mode,
+  ObserveSpec,
   OnNewVersion,
   RetryPolicy,
   Risk,
@@ -18,6 +20,24 @@ export interface RunRepository {
   readonly defaultBranch: string | null;
 }
 
+/** What the signal said beside its version, to be found still true before the run starts. */
+export interface RunClaim {
+  /** The check that ended so on the version. */
+  readonly check: { readonly name: string; readonly conclusion: string } | null;
+  /** The branch that the pull request goes into. */
+  readonly baseRef: string | null;
+  /** Whose right to ask is read again; null: nobody's (a schedule, a call with a token). */
+  readonly asker: Asker | null;
+  /** Where a person asked for it by a command: an end before the start is told there. */
+  readonly asked: AskedAt | null;
+}
+
+export type Asker =
+  /** Who did it. */
+  | { readonly kind: 'actor'; readonly login: string }
+  /** For what a program found out: the pull request's author, else who made the commit. */
+  | { readonly kind: 'author' };
+
 export interface RunSpec {
   readonly tenant: string;
   readonly workKey: string;
@@ -29,8 +49,12 @@ export interface RunSpec {
   readonly verify: readonly string[];
   readonly repository: RunRepository | null;
   readonly target: TargetRef | null;
-  /** Given by a person with a manual run. */
+  /** Absent in runs that were admitted before there was one. */
+  readonly claim?: RunClaim | null;
+  /** Given by a person with a manual run, or the observation of a goal. */
   readonly inputs: unknown;
+  /** An observation of a goal: no agent, no result, no cost. Absent or null: the agent works. */
+  readonly observe?: ObserveSpec | null;
   readonly requires: Capabilities;
   readonly risk: Risk;
   readonly onNewVersion: OnNewVersion;

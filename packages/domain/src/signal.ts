@@ -32,6 +32,13 @@ export interface TargetRef {
   readonly aspect: string | null;
 }
 
+/** A command in a comment, or the button of a check. */
+export interface Command {
+  readonly name: string;
+  /** The rest of its line. */
+  readonly argument: string;
+}
+
 export interface Signal {
   /** Source id in the configuration (`example-github`); `schedule/<id>` and `api` for the built-in ones. */
   readonly source: string;
@@ -56,6 +63,8 @@ export interface Signal {
   readonly parentVersions: readonly string[];
   /** The parsed payload, as the source sent it. Unknown fields stay. */
   readonly data: unknown;
+  /** What a person asks for in a comment (`/agent fix the tests`); absent or null: nothing. */
+  readonly command?: Command | null;
   /** W3C traceparent of the request or tick that brought it. */
   readonly traceparent: string | null;
 }

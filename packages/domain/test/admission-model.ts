@@ -6,6 +6,7 @@ import {
   type AdmissionState,
   type AdmissionWrite,
   type Candidate,
+  type Cause,
   type Decision,
   decideBatch,
   deliveryKey,
@@ -13,15 +14,30 @@ import {
   isTerminal,
   type KnownVersion,
   type Latch,
+  type Lineage,
+  type Maker,
   PLACE,
   type ReceiptId,
   type RunId,
   type RunStatus,
+  rateKey,
+  touchedSubjects,
   type VersionPoint,
+  versionKey,
 } from '../src/index.js';
 import { aState, aTask, NOW, receiptIdOf, TASK_ID } from './builders.js';
 
+/** Nothing that differs by the clock alone: a model's time is the order of its decisions. */
+export const withoutClock = ({ guard, ...state }: AdmissionState) => ({
+  ...state,
+  tasks: new Map([...state.tasks].map(([key, task]) => [key, { ...task, chain: task.chain?.runs ?? null }])),
+  started: new Map(guard?.started),
+});
+
 export interface RunRow extends VersionPoint {
+  readonly lineage: Lineage;
+  readonly at: Date;
+  readonly cause: Cause | null;
   readonly runId: RunId;
   readonly generation: number;
   readonly publication: number;
@@ -37,6 +53,10 @@ export class ModelStore {
   latch: Latch | null = null;
   private latched: Candidate | null = null;
   private promotions = 0;
+  private ticks = 0;
+  readonly touched = new Map<string, Date>();
+  /** Which version was made by which run: what a seal tells. */
+  readonly makers = new Map<string, Maker>();
 
   load(): AdmissionState {
     const versions = new Map<string, KnownVersion>();
@@ -60,10 +80,22 @@ export class ModelStore {
         status,
       }));
     const queued = live.filter((run) => run.status === 'QUEUED').length;
+    const newest = this.runs.at(-1);
+    const chain = newest === undefined ? null : { runs: newest.lineage.chainRuns, at: newest.at };
+    const started = new Map<string, number>();
+    for (const { cause } of this.runs) {
+      for (const kind of ['target', 'actor'] as const) {
+        const subject = cause?.[kind] ?? null;
+        if (subject === null) continue;
+        const key = rateKey('default', kind, subject);
+        started.set(key, (started.get(key) ?? 0) + 1);
+      }
+    }
     return aState({
+      guard: { makers: new Map(this.makers), touched: new Map(this.touched), started },
       deliveries: new Map(this.deliveries),
       queuedByTenant: new Map([['default', queued]]),
-      task: aTask({ ...this.task, latest: this.latest, latch: this.latch, live, versions }),
+      task: aTask({ ...this.task, latest: this.latest, latch: this.latch, live, versions, chain }),
       now: NOW,
     });
   }
@@ -79,6 +111,19 @@ export class ModelStore {
   end(run: RunRow, outcome: RunStatus): void {
     run.status = run.status === 'CANCEL_REQUESTED' ? 'CANCELLED' : outcome;
     this.release();
+  }
+
+  /** A run seals a commit, unless it was there before. */
+  make(pick: number, version: string): void {
+    const run = this.runs[pick % Math.max(1, this.runs.length)];
+    const isThere = this.runs.some((one) => one.inputVersion === version);
+    if (run === undefined || isThere) return;
+    const { runId, lineage } = run;
+    this.makers.set(versionKey('default', version), {
+      runId,
+      hops: lineage.hops,
+      rootReceiptId: lineage.rootReceiptId ?? `root of ${runId}`,
+    });
   }
 
   cancelTask(): void {
@@ -126,6 +171,9 @@ export class ModelStore {
           sourceAt: write.candidate.signal.sourceAt,
           parentVersions: write.candidate.signal.parentVersions,
           status: write.status,
+          lineage: write.lineage,
+          at: this.tick(),
+          cause: write.candidate.cause ?? null,
         });
         return;
       case 'supersede':
@@ -153,7 +201,17 @@ export class ModelStore {
         return;
       case 'defer':
         return;
+      case 'touch':
+        for (const { key } of touchedSubjects(write.candidate)) this.touched.set(key, this.tick());
+        return;
+      case 'feedback':
+        return;
     }
+  }
+
+  private tick(): Date {
+    this.ticks += 1;
+    return new Date(NOW.getTime() - 1_000_000 + this.ticks);
   }
 
   private run(runId: RunId): RunRow {

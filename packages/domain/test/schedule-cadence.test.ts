@@ -8,7 +8,11 @@ const cadence = (spec: string, timezone = 'UTC', anchor?: Date): Cadence => {
   return result.cadence;
 };
 const next = (spec: string, timezone: string, after: string, count: number) =>
-  nextTicks(spec, { timezone, after: new Date(after), count }).map((date) => date.toISOString());
+  nextTicks(
+    { times: { cron: spec, timezone, startAt: null, endAt: null, exclude: [] }, anchor: new Date(0) },
+    new Date(after),
+    count,
+  ).map((date) => date.toISOString());
 
 describe('cron', () => {
   it('I2: local time: 03:00 on Mondays in Berlin is another instant in winter and in summer', () => {

@@ -98,6 +98,10 @@ it('a delayed run names its reason and when it is due', () => {
     wouldStartWhen: '2 min 30 s have passed.',
     untilMs: 151_000,
   });
+  const mend = 'To mend it on the worker that looked: apt-get install bubblewrap';
+  expect(reason({ ...waiting, reasonCode: 'NO_ISOLATION', detail: mend }).message).toBe(
+    `No live worker can isolate this agent. ${mend}.`,
+  );
   expect(reason({ ...waiting, visibleAt: 0 }).wouldStartWhen).toContain('It is due');
 });
 

@@ -169,6 +169,14 @@ describe('performPush', () => {
     expect(await forge.pushes()).toEqual([]);
   });
 
+  it('INV-LE5: whose own time is over after the ledger has agreed calls nothing; the next one reads first', async () => {
+    expect(await push({ mayCall: () => false })).toEqual({ kind: 'fence-lost' });
+    expect(await forge.pushes()).toEqual([]);
+    expect((await ledger.find(key))?.state).toBe('attempted');
+    expect(await push({ mayCall: () => true })).toMatchObject({ kind: 'confirmed', sha });
+    expect(await forge.pushes()).toEqual(once());
+  });
+
   it('Q5: a cancelled run pushes nothing', async () => {
     ledger.cancelRun();
     expect(await push()).toEqual({ kind: 'cancelled' });

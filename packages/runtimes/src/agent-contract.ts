@@ -9,6 +9,7 @@
 import { constants } from 'node:fs';
 import { chmod, mkdir, open, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
+import { redactText } from '@headgate/telemetry';
 import type { AttemptFolders } from './paths.js';
 import { plainText } from './plain-text.js';
 import { SYSTEM_PATH } from './sandbox/launch.js';
@@ -105,7 +106,7 @@ export async function readAgentResult(folders: AttemptFolders): Promise<AgentRes
     const summary =
       typeof parsed === 'object' && parsed !== null && 'summary' in parsed ? parsed.summary : null;
     if (typeof summary !== 'string') return { kind: 'unreadable', detail: 'result.json has no summary' };
-    return { kind: 'result', summary: plainText(summary, MAX_SUMMARY_CHARACTERS) };
+    return { kind: 'result', summary: plainText(redactText(summary), MAX_SUMMARY_CHARACTERS) };
   } catch (error) {
     return {
       kind: 'unreadable',

@@ -12,7 +12,7 @@ export interface ProbedWorker {
 }
 
 /**
- * `isolation`, `agentRuns` (may it run users' agents), `limits` (that hold for them), `exampleAgent`, `node`, `git`, `os`, `arch`, `cpus`,
+ * `isolation`, `agentRuns` (may it run users' agents), `networkList` (may they be given one), `isolationRemedy` (the command that would let it, if they may not), `limits` (that hold for them), `exampleAgent`, `node`, `git`, `os`, `arch`, `cpus`,
  * `memoryGb`, `workspaceGb`. A capability that could not be found is left out: required means refused.
  */
 export async function probeCapabilities(input: {
@@ -28,6 +28,8 @@ export async function probeCapabilities(input: {
     capabilities: {
       isolation: sandbox.provider.isolation,
       agentRuns: sandbox.provider.mayRunUntrusted,
+      networkList: sandbox.provider.hasNetworkList,
+      ...(sandbox.provider.remedy === undefined ? {} : { isolationRemedy: sandbox.provider.remedy }),
       limits: sandbox.limits,
       exampleAgent: true,
       node: process.versions.node,

@@ -4,12 +4,15 @@
  * The first reason to stop wins: a command that is stopped for silence and then exits with 0 was silent. Every
  * ending goes the same way: ask, wait the grace, kill all of it, wait until the output is closed.
  */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { Clock } from '@headgate/domain';
 import { systemClock } from '@headgate/domain';
 import { LogArtifact } from './log-artifact.js';
 import { filesOfAttempt } from './paths.js';
 import type { Runtime, RuntimeInput, RuntimeLimits, RuntimeOutcome, RuntimeResult } from './runtime.js';
 import type { SandboxLimits } from './sandbox/limits.js';
+import { EgressProxy, type NetworkRefusal } from './sandbox/network/egress-proxy.js';
 import type { SandboxProcess, SandboxProvider, SandboxSpec } from './sandbox/port.js';
 
 export const GRACE_MS = 5_000;
@@ -32,10 +35,61 @@ export class CommandRuntime implements Runtime {
     if (input.signal.aborted) return { kind: 'killed', ...nothing };
     const startedMs = this.#clock.monotonicMs();
     const log = await LogArtifact.open(input.logPath, input.limits.outputBytes, input.redactLine);
-    const outcome = await superviseCommand(this.#sandbox, input, log);
+    const outcome = await this.#withNetwork(input, log);
     const wallMs = Math.round(this.#clock.monotonicMs() - startedMs);
     await log.close(describeOutcome(outcome));
     return { ...outcome, logPath: log.path, outputBytes: log.receivedBytes, tail: log.tail, wallMs };
+  }
+
+  /** The proxy stands before the command starts, and is gone when the command is. */
+  async #withNetwork(input: RuntimeInput, log: LogArtifact): Promise<RuntimeOutcome> {
+    const { network } = input;
+    if (network === undefined || network.rules.length === 0)
+      return superviseCommand(this.#sandbox, input, log);
+    if (!this.#sandbox.hasNetworkList) {
+      return {
+        kind: 'start-failed',
+        detail: `${this.#sandbox.name} cannot keep a command to a network list`,
+      };
+    }
+    const refusals = new RefusalLog(log);
+    const proxySocket = join(network.folder, `egress-${randomBytes(6).toString('hex')}.sock`);
+    const proxy = await EgressProxy.start({
+      socketPath: proxySocket,
+      rules: network.rules,
+      onRefused: (refusal) => refusals.add(refusal),
+    });
+    try {
+      return await superviseCommand(this.#sandbox, input, log, proxySocket);
+    } finally {
+      await proxy.close();
+      refusals.end();
+    }
+  }
+}
+
+/** Lines for refusals that one command gets; the rest is counted. */
+const MAX_REFUSAL_LINES = 1_000;
+const MAX_HOST_CHARACTERS = 300;
+
+/** Each connection that was not let through, in the command's log. */
+class RefusalLog {
+  readonly #log: LogArtifact;
+  #count = 0;
+
+  constructor(log: LogArtifact) {
+    this.#log = log;
+  }
+
+  add({ host, why }: NetworkRefusal): void {
+    this.#count += 1;
+    if (this.#count > MAX_REFUSAL_LINES) return;
+    this.#log.note(`network: ${JSON.stringify(host.slice(0, MAX_HOST_CHARACTERS))} was refused: ${why}`);
+  }
+
+  end(): void {
+    const more = this.#count - MAX_REFUSAL_LINES;
+    if (more > 0) this.#log.note(`network: ${more} more were refused`);
   }
 }
 
@@ -43,11 +97,12 @@ async function superviseCommand(
   sandbox: SandboxProvider,
   input: RuntimeInput,
   log: LogArtifact,
+  proxySocket?: string,
 ): Promise<RuntimeOutcome> {
   const { limits, signal, graceMs = GRACE_MS } = input;
   let process: SandboxProcess;
   try {
-    process = sandbox.start(specOf(input));
+    process = sandbox.start(specOf(input, proxySocket));
   } catch (error) {
     return { kind: 'start-failed', detail: error instanceof Error ? error.message : String(error) };
   }
@@ -133,10 +188,18 @@ function describeOutcome(outcome: RuntimeOutcome): string | null {
   }
 }
 
-function specOf(input: RuntimeInput): SandboxSpec {
+function specOf(input: RuntimeInput, proxySocket: string | undefined): SandboxSpec {
   const { argv, cwd, env, marker, limits } = input;
   const files = input.files ?? filesOfAttempt(cwd);
-  return { argv, cwd, env, marker, limits: sandboxLimitsOf(limits), ...(files === null ? {} : { files }) };
+  return {
+    argv,
+    cwd,
+    env,
+    marker,
+    limits: sandboxLimitsOf(limits),
+    ...(files === null ? {} : { files }),
+    ...(proxySocket === undefined ? {} : { proxySocket }),
+  };
 }
 
 function sandboxLimitsOf(limits: RuntimeLimits): Partial<SandboxLimits> {

@@ -8,9 +8,9 @@ import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { redactText } from '@headgate/telemetry';
+import { cutBetweenSecrets, redactText } from '@headgate/telemetry';
 
-/** A line longer than this is cut into several. */
+/** A line longer than this is cut into several, between secrets. */
 const MAX_LINE_CHARACTERS = 16 * 1024;
 const TAIL_CHARACTERS = 4 * 1024;
 
@@ -65,7 +65,7 @@ export class LogArtifact {
     this.#partial.set(stream, state);
     state.text += state.decoder.write(chunk);
     let accepted = true;
-    for (let end = lineEnd(state.text); end > 0; end = lineEnd(state.text)) {
+    for (let end = pieceEnd(state.text); end > 0; end = pieceEnd(state.text)) {
       accepted = this.#line(state.text.slice(0, end));
       state.text = state.text.slice(end);
     }
@@ -79,13 +79,19 @@ export class LogArtifact {
     });
   }
 
+  /** A line of our own between the command's; neither counts as its output nor against its limit. */
+  note(text: string): void {
+    if (this.#failure === null) this.#file.write(this.#redact(`[headgate] ${text}\n`));
+  }
+
   /** Writes what is left and a last line of our own, and closes the file. */
   async close(note: string | null): Promise<void> {
     for (const state of this.#partial.values()) {
       const rest = state.text + state.decoder.end();
+      // Whole, however long: nothing follows that a secret could go on in.
       if (rest !== '') this.#line(rest.endsWith('\n') ? rest : `${rest}\n`);
     }
-    if (note !== null) this.#file.write(`[headgate] ${note}\n`);
+    if (note !== null) this.note(note);
     if (this.#failure !== null) return;
     this.#file.end();
     await once(this.#file, 'close').catch(() => undefined);
@@ -101,9 +107,9 @@ export class LogArtifact {
   }
 }
 
-/** Where the first whole line ends; 0 when there is none yet. */
-function lineEnd(text: string): number {
+/** Where the first whole line ends, or a piece of a long one, never within a secret; 0 when there is none yet. */
+function pieceEnd(text: string): number {
   const newline = text.indexOf('\n', 0);
   if (newline >= 0 && newline < MAX_LINE_CHARACTERS) return newline + 1;
-  return text.length >= MAX_LINE_CHARACTERS ? MAX_LINE_CHARACTERS : 0;
+  return text.length < MAX_LINE_CHARACTERS ? 0 : (cutBetweenSecrets(text, MAX_LINE_CHARACTERS) ?? 0);
 }

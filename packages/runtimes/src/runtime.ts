@@ -1,5 +1,5 @@
 /** The runtime port: how an agent of some kind is run. `command` is the first; CLIs with budgets follow. */
-import type { ReasonCode } from '@headgate/domain';
+import type { NetworkRule, ReasonCode } from '@headgate/domain';
 import type { RedactLine } from './log-artifact.js';
 import type { ExceededLimit, SandboxLimits } from './sandbox/limits.js';
 import type { SandboxFiles, SandboxIdentity } from './sandbox/port.js';
@@ -22,6 +22,8 @@ export interface RuntimeInput {
   /** The whole environment (`agentEnvironment`). */
   readonly env: Readonly<Record<string, string>>;
   readonly marker: string;
+  /** What it may reach; left out or without a rule: nothing. `folder` is the worker's own, for the proxy's socket. */
+  readonly network?: { readonly rules: readonly NetworkRule[]; readonly folder: string };
   readonly limits: RuntimeLimits;
   /** Where its output goes (`artifactPath`). */
   readonly logPath: string;

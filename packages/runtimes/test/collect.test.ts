@@ -1,12 +1,25 @@
 import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, rm, symlink, truncate, unlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  link,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gitOutput } from '@headgate/git';
 import { type CollectInput, type CollectResult, collectChanges, prepareWorkspace } from '@headgate/runtimes';
+import { registerSecret } from '@headgate/telemetry';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { removeTree } from '../src/workspace/remove.js';
 import { type Place, place, repositoryOf, runId, writeFiles } from './places.js';
 
 let here: Place;
@@ -271,6 +284,92 @@ describe('a hostile workspace', () => {
     expect(await refusal()).toMatch(/JUDGE_REJECTED: a name in the top folder is not UTF-8: 66fffe/);
   });
 
+  it('a hard link to a file elsewhere is refused; two names of one file in the result are two files', async () => {
+    const elsewhere = join(here.path, 'elsewhere');
+    await writeFile(elsewhere, 'of others\n');
+    await link(elsewhere, at('mine.txt'));
+    expect(await refusal()).toBe(
+      'JUDGE_REJECTED: "mine.txt" is another name of a file that is not in the result',
+    );
+    await unlink(at('mine.txt'));
+    await link(at('b.txt'), at('b2.txt'));
+    expect((await changed()).files).toEqual([{ path: 'b2.txt', status: 'added' }]);
+    // A file that does not change may have names wherever it likes: package managers link what they install.
+    await unlink(at('b2.txt'));
+    await mkdir(at('node_modules'));
+    await link(at('b.txt'), at('node_modules/b.txt'));
+    expect(await collect()).toEqual({ kind: 'no-change' });
+  });
+
+  it('two names that some system takes for one are refused, in a folder’s name too', async () => {
+    for (const [path, other] of [
+      ['A.TXT', 'a.txt'],
+      ['SRC/other.js', 'src'],
+      ['src/Main.js.', 'src/main.js'],
+      ['b\u200c.txt', 'b.txt'],
+      ['\u017frc/other.js', 'src'],
+    ] as const) {
+      await writeFiles(workspace, { [path]: 'x\n' });
+      expect(await refusal()).toBe(
+        `JUDGE_REJECTED: ${JSON.stringify(path)} would be the same file as ${JSON.stringify(other)} where case or spelling do not count`,
+      );
+      await rm(at(path.split('/')[0] === 'src' ? path : (path.split('/')[0] ?? '')), { recursive: true });
+    }
+    // Renamed by case alone: the other is gone.
+    await rename(at('a.txt'), at('A.txt'));
+    expect((await changed()).files.map(({ path }) => path)).toEqual(['A.txt', 'a.txt']);
+  });
+
+  it('a tree deeper than a path can say is refused, and can be taken away', async () => {
+    const name = 'd'.repeat(200);
+    const dig = `for (1 .. 30) { mkdir "${name}"; chdir "${name}" or die } open F, ">file"`;
+    await promisify(execFile)('perl', ['-e', dig], { cwd: workspace });
+    expect(await refusal()).toMatch(/^JUDGE_REJECTED: .* cannot be read: ENAMETOOLONG$/);
+    await removeTree(workspace);
+    expect(existsSync(workspace)).toBe(false);
+  });
+
+  it('borrowed objects, a work tree elsewhere and a submodule of the agent’s own count for nothing', async () => {
+    await writeFiles(workspace, {
+      'sub/.git': `gitdir: ${mirror}\n`,
+      '.git/objects/info/alternates': `${mirror}/objects\n`,
+      '.git/config': `[core]\n\tworktree = ${here.path}\n`,
+      'a.txt': 'changed\n',
+    });
+    const result = await changed();
+    expect(result.files.map(({ path }) => path)).toEqual(['a.txt']);
+    await writeFiles(workspace, {
+      '.gitmodules': '[submodule "x"]\n\tpath = x\n\turl = https://evil.example\n',
+    });
+    expect(await refusal()).toBe('PROTECTED_PATH: ".gitmodules" is protected');
+  });
+
+  it('a registered secret is never part of a result: not in a text, an encoding, a name or a link', async () => {
+    const secret = 'tok_51f0c2a9-of-the-forge';
+    const forget = registerSecret(secret);
+    try {
+      const utf16 = Buffer.from(secret, 'utf16le');
+      for (const content of [`x${secret}y\n`, Buffer.from(`u:${secret}`).toString('base64'), utf16]) {
+        await writeFile(at('leak.txt'), content);
+        expect(await refusal()).toBe('JUDGE_REJECTED: "leak.txt" holds a secret of this installation');
+      }
+      await unlink(at('leak.txt'));
+      await symlink(secret, at('leak'));
+      expect(await refusal()).toBe('JUDGE_REJECTED: "leak" holds a secret of this installation');
+      await unlink(at('leak'));
+      await writeFile(at(secret), 'x');
+      expect(await refusal()).toBe('JUDGE_REJECTED: "[redacted]" holds a secret of this installation');
+      await unlink(at(secret));
+    } finally {
+      forget();
+    }
+    // What the base holds already is no news.
+    const held = registerSecret('one\ntwo');
+    await writeFile(at('a.txt'), 'one\ntwo\nthree\n');
+    expect((await changed()).files).toHaveLength(1);
+    held();
+  });
+
   it('protected paths are refused: CI, agent configuration, ours, and what the route adds', async () => {
     const cases: [string, Partial<CollectInput>][] = [
       ['.github/workflows/new.yml', {}],
@@ -279,6 +378,12 @@ describe('a hostile workspace', () => {
       ['packages/a/AGENTS.md', {}],
       ['.claude/settings.json', {}],
       ['.headgate.yaml', {}],
+      ['.circleci/config.yml', {}],
+      ['ci/Jenkinsfile', {}],
+      ['.vscode/tasks.json', {}],
+      ['AGENT\u017f.md', {}],
+      ['.github./workflows/new.yml', {}],
+      ['.gi\u200ctlab-ci.yml', {}],
       ['secrets/key', { protectedPaths: ['secrets/'] }],
       ['package-lock.json', { protectedPaths: ['**/package-lock.json'] }],
     ];

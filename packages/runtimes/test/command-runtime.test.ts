@@ -5,6 +5,7 @@ import {
   CommandRuntime,
   chooseSandbox,
   foldersIn,
+  LogArtifact,
   PidNamespace,
   ProcessGroup,
   type RuntimeInput,
@@ -133,6 +134,68 @@ describe('CommandRuntime', () => {
     forget();
     expect(result.tail).toBe('a [redacted] b\n');
     expect(await readFile(join(here.path, 'artifacts', 'agent.log'), 'utf8')).not.toContain('s3cret');
+  });
+});
+
+describe('LogArtifact', () => {
+  /** Every way to hand it over in chunks of this many bytes. */
+  const logOf = async (text: string, chunkBytes: number): Promise<{ file: string; tail: string }> => {
+    const path = join(here.path, `log-${chunkBytes}`);
+    const log = await LogArtifact.open(path, 10_000_000);
+    const bytes = Buffer.from(text);
+    for (let at = 0; at < bytes.length; at += chunkBytes)
+      log.write('stdout', bytes.subarray(at, at + chunkBytes));
+    await log.close(null);
+    return { file: await readFile(path, 'utf8'), tail: log.tail };
+  };
+  const secret = 'tok_51f0c2a9-über-of-a-tenant';
+  const spellings = [
+    secret,
+    Buffer.from(`ab${secret}`).toString('base64'),
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString('hex').toUpperCase(),
+    JSON.stringify(secret).replace('ü', '\\u00fc'),
+  ];
+
+  it('INV-TE2: no secret stays whole or in part, wherever chunks and long lines are cut', async () => {
+    const forget = registerSecret(secret);
+    try {
+      for (const spelling of spellings) {
+        // Around the length at which a long line is cut, and within one chunk after another.
+        for (const before of [0, 16_370, 16_383, 16_384, 32_760]) {
+          const text = `${'.'.repeat(before)}${spelling}${'.'.repeat(40)}`;
+          for (const chunkBytes of [1_000, 16_384, 65_536]) {
+            const { file } = await logOf(text, chunkBytes);
+            expect(file, `${spelling} at ${before}`).toContain('[redacted]');
+            expect(file).not.toMatch(/tok_|51f0c2a9|of-a-tenant|NTFmMGMyYT|35316630/);
+            expect(file.replace(/\[redacted\]|\n/g, '').length).toBeGreaterThanOrEqual(before + 40);
+          }
+        }
+      }
+    } finally {
+      forget();
+    }
+  }, 30_000);
+
+  it('INV-TE2: nor one whose pieces come byte by byte', async () => {
+    const forget = registerSecret(secret);
+    const { file, tail } = await logOf(`a ${secret} b\n`, 1);
+    forget();
+    expect(file).toBe('a [redacted] b\n');
+    expect(tail).toBe('a [redacted] b\n');
+  });
+
+  it('keeps our own lines apart from the command’s, redacted too', async () => {
+    const forget = registerSecret(secret);
+    const path = join(here.path, 'notes.log');
+    const log = await LogArtifact.open(path, 1_000);
+    log.note(`network: "${secret}" was refused`);
+    await log.close('exited with 0');
+    forget();
+    expect(await readFile(path, 'utf8')).toBe(
+      '[headgate] network: "[redacted]" was refused\n[headgate] exited with 0\n',
+    );
+    expect(log.receivedBytes).toBe(0);
   });
 });
 

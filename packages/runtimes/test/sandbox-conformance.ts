@@ -1,4 +1,7 @@
 /** What every sandbox provider must do, whatever it hides. Run over each that works on this machine. */
+import { execFile } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { endMarked, endSandbox, type SandboxProcess, type SandboxProvider } from '@headgate/runtimes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { attemptIn, endOf, otherWorker, specOf, unique } from './attempts.js';
@@ -7,12 +10,29 @@ import { build, eventually, type Place, place, processesNamed } from './places.j
 const none = async (text: string): Promise<true | null> =>
   (await processesNamed(text)).length === 0 ? true : null;
 
+/** Of the sleepers, not of the shells that name them. */
+const sleeping = async (text: string): Promise<readonly string[]> =>
+  (await promisify(execFile)('ps', ['-eo', 'args=', '-ww'])).stdout
+    .split('\n')
+    .filter((line) => line === `sleep 600.${text}`);
+
 /** Ways to leave the process group and session that a command was started in. */
 const WAYS_OUT = [
   ['a session of its own', (work: string) => `setsid ${work} &`],
   ['a child whose parent has ended', (work: string) => `(setsid ${work} & ) &`],
   ['nohup', (work: string) => `nohup ${work} >/dev/null 2>&1 &`],
 ] as const;
+
+/** A daemon as they are written: two forks, a session, another folder, nothing open, no environment to be found by. */
+const daemon = (work: string): string =>
+  `perl -MPOSIX -e 'exit if fork; setsid; exit if fork; chdir "/"; open $_, "/dev/null" for STDIN, STDOUT, STDERR; ` +
+  `%ENV = (); exec @ARGV' ${work.replace(/ &$/, '')}; `;
+
+/** Those that only a namespace holds; without one a process that clears its environment is out of reach. */
+const waysOutOf = ({
+  isolation,
+}: SandboxProvider): readonly (readonly [string, (work: string) => string])[] =>
+  isolation === 'none' ? WAYS_OUT : [...WAYS_OUT, ['a daemon without an environment', daemon] as const];
 
 export function describeProvider(provider: SandboxProvider): void {
   describe(provider.name, () => {
@@ -83,20 +103,34 @@ export function describeProvider(provider: SandboxProvider): void {
       expect(text).toBe('up\nbye\n');
     });
 
-    it.each(WAYS_OUT)('Q5: leaves nothing behind when it is killed: %s', async (_, leave) => {
+    it.each(waysOutOf(provider))('Q5: leaves nothing behind when it is killed: %s', async (_, leave) => {
       const text = unique();
       const running = start(`${leave(`sleep 600.${text}`)} sleep 600.${text}`);
-      await eventually('both processes run', async () =>
-        (await processesNamed(`sleep 600.${text}`)).length >= 2 ? true : null,
-      );
+      await eventually('both processes run', async () => ((await sleeping(text)).length >= 2 ? true : null));
       running.kill();
       await running.exited;
       await eventually('nothing is left', () => none(`600.${text}`));
     });
 
+    it('Q5: leaves nothing behind at whichever moment of its launch it is killed', async () => {
+      const texts = Array.from({ length: 24 }, () => unique());
+      const endings = texts.map(async (text, index) => {
+        const running = start(`sleep 600.${text}`);
+        await delay(index * 4);
+        running.kill();
+        await running.exited;
+      });
+      await Promise.all(endings);
+      await eventually('nothing is left', async () =>
+        (await Promise.all(texts.map((text) => none(`600.${text}`)))).every(Boolean) ? true : null,
+      );
+    });
+
     it('Q5: leaves nothing behind when the command ends by itself', async () => {
       const text = unique();
-      const script = WAYS_OUT.map(([, leave]) => leave(`sleep 600.${text}`)).join('\n');
+      const script = waysOutOf(provider)
+        .map(([, leave]) => leave(`sleep 600.${text}`))
+        .join('\n');
       expect(await start(`${script}\nexit 0`).exited).toEqual({ code: 0 });
       await eventually('nothing is left', () => none(`600.${text}`));
     });
@@ -120,11 +154,12 @@ export function describeProvider(provider: SandboxProvider): void {
 
     it('Q4: a worker that is killed takes all of it with it', async () => {
       const text = unique();
-      const spec = specOf(folders, `setsid sleep 600.${text} & sleep 600.${text}`);
+      const ways = waysOutOf(provider).map(([, leave]) => leave(`sleep 600.${text}`));
+      const spec = specOf(folders, `${ways.join('\n')}\nsleep 600.${text}`);
       const worker = otherWorker({ provider: provider.name, spec });
       expect(await worker.started).toMatchObject({ kind: 'started' });
-      await eventually('the sandbox works', async () =>
-        (await processesNamed(`sleep 600.${text}`)).length >= 2 ? true : null,
+      await eventually('all of them run', async () =>
+        (await sleeping(text)).length === ways.length + 1 ? true : null,
       );
       await worker.kill();
       // Without a namespace the kernel ends the command alone; the sweep ends the rest by its marker.

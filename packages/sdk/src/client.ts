@@ -4,23 +4,32 @@ import { type Call, Transport, type TransportOptions } from './transport.js';
 import type {
   AgainRequest,
   Artifact,
+  Backfill,
+  BackfillRequest,
   CancelRequest,
   DeadLetter,
   DeadLetterQuery,
   Explanation,
+  Goal,
+  GoalDetail,
   Page,
   PageQuery,
+  PauseRequest,
   Queue,
   Receipt,
   ReceiptQuery,
+  ResetGoalRequest,
   Run,
   RunDetail,
   RunQuery,
   Schedule,
+  ScheduleDetail,
+  ScheduleRequest,
   SignalAnswer,
   Task,
   TaskDetail,
   TaskQuery,
+  TriggerScheduleRequest,
   Worker,
   WorkerQuery,
   WorkRequest,
@@ -51,7 +60,23 @@ export interface Client {
     artifact(id: string, name: string, attempt?: number): Promise<Response>;
   };
   readonly workers: Listing<Worker, WorkerQuery>;
-  readonly schedules: Listing<Schedule, PageQuery>;
+  readonly schedules: Listing<Schedule, PageQuery> & {
+    get(id: string): Promise<ScheduleDetail>;
+    pause(id: string, request?: PauseRequest): Promise<ScheduleDetail>;
+    resume(id: string): Promise<ScheduleDetail>;
+    /** Runs it now, besides its times. */
+    trigger(id: string, request?: TriggerScheduleRequest): Promise<ScheduleRequest>;
+    backfill(id: string, request: BackfillRequest): Promise<Backfill>;
+    /** How far a ticker is with what was asked. */
+    request(id: string, requestId: string): Promise<ScheduleRequest>;
+  };
+  readonly goals: Listing<Goal, PageQuery> & {
+    get(id: string): Promise<GoalDetail>;
+    pause(id: string, request?: PauseRequest): Promise<GoalDetail>;
+    resume(id: string): Promise<GoalDetail>;
+    /** Begins anew, with all its bounds. */
+    reset(id: string, request?: ResetGoalRequest): Promise<GoalDetail>;
+  };
   readonly queues: Listing<Queue, PageQuery>;
   readonly deadLetters: Listing<DeadLetter, DeadLetterQuery>;
   /** The causal chain behind a delivery, a key, a run, a URL, `owner/repo#7` or a commit. */
@@ -100,7 +125,22 @@ export function createClient(options: ClientOptions): Client {
         }),
     },
     workers: list('/v1/workers'),
-    schedules: list('/v1/schedules'),
+    schedules: {
+      ...list<Schedule, PageQuery>('/v1/schedules'),
+      get: (id) => get(at('schedules', id)),
+      pause: (id, request = {}) => post(at('schedules', id, '/pause'), request),
+      resume: (id) => post(at('schedules', id, '/resume'), {}),
+      trigger: (id, request = {}) => post(at('schedules', id, '/trigger'), request),
+      backfill: (id, request) => post(at('schedules', id, '/backfill'), request),
+      request: (id, requestId) => get(at('schedules', id, `/requests/${encodeURIComponent(requestId)}`)),
+    },
+    goals: {
+      ...list<Goal, PageQuery>('/v1/goals'),
+      get: (id) => get(at('goals', id)),
+      pause: (id, request = {}) => post(at('goals', id, '/pause'), request),
+      resume: (id) => post(at('goals', id, '/resume'), {}),
+      reset: (id, request = {}) => post(at('goals', id, '/reset'), request),
+    },
     queues: list('/v1/queues'),
     deadLetters: list('/v1/dead-letters'),
     explain: (ref) => get('/v1/explain', { ref }),

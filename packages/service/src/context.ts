@@ -2,7 +2,7 @@
 import type { Settings } from '@headgate/config';
 import { type Clock, type Ids, type Random, systemClock, systemIds } from '@headgate/domain';
 import { type Database, Dimensions, openDatabase } from '@headgate/store';
-import type { Logger } from '@headgate/telemetry';
+import { type Logger, registerUrlSecrets } from '@headgate/telemetry';
 import { createHintBus, type HintBus } from '@headgate/transport';
 import { type DataPaths, dataPaths } from './data-paths.js';
 import { hintMetrics } from './hint-metrics.js';
@@ -39,6 +39,7 @@ export interface ContextOptions {
 
 /** Opens nothing yet that could fail: pools and bus connect by themselves, and again after an outage. */
 export function createContext(options: ContextOptions): ServiceContext {
+  registerUrlSecrets(options.serviceUrl, options.apiUrl, options.redisUrl, options.settings.databaseUrl);
   const database = openDatabase({
     serviceUrl: options.serviceUrl,
     apiUrl: options.apiUrl,

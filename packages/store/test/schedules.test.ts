@@ -1,5 +1,5 @@
 import { systemIds } from '@headgate/domain';
-import { schedules } from '@headgate/store';
+import { schedules, scheduleTicks } from '@headgate/store';
 import { seedTenant, testStore } from '@headgate/testkit';
 import { describe, expect, test } from 'vitest';
 import { rows } from './rows.js';
@@ -10,7 +10,11 @@ describe('schedules', () => {
     ordinal: 0,
     cron: '@every 20s',
     timezone: 'UTC',
+    startAt: null,
+    endAt: null,
+    exclude: [],
     jitterMs: 0,
+    pauseOnFailure: false,
     overlap: 'skip',
     catchUp: { mode: 'none', windowMs: 0, max: 0 },
   } as const;
@@ -29,6 +33,7 @@ describe('schedules', () => {
       expect(await db.reserved.transaction((other) => schedules.lockDue(other, id))).toBeNull();
       const tick = {
         scheduleId: id,
+        origin: 'timer',
         nominalAt: past,
         untilAt: past,
         target: 'x',
@@ -38,8 +43,8 @@ describe('schedules', () => {
         reasonCode: 'ADMITTED',
         receiptId: null,
       } as const;
-      expect(await schedules.recordTicks(c, [tick])).toBe(1);
-      expect(await schedules.recordTicks(c, [tick])).toBe(0);
+      expect(await scheduleTicks.record(c, [tick])).toBe(1);
+      expect(await scheduleTicks.record(c, [tick])).toBe(0);
       await schedules.advance(c, id, past, new Date('2026-01-01T00:00:20Z'));
     });
     await db.service.transaction(async (c) => {

@@ -3,6 +3,7 @@ import {
   cancelRun,
   cancelTask,
   createLedger,
+  feedback,
   idempotencyKeys,
   openDatabase,
   operations,
@@ -11,6 +12,7 @@ import {
   schedules,
   seals,
   tenants,
+  touches,
 } from '@headgate/store';
 import {
   claimRun,
@@ -80,7 +82,11 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
         ordinal: 0,
         cron: '@every 20s',
         timezone: 'UTC',
+        startAt: null,
+        endAt: null,
+        exclude: [],
         jitterMs: 0,
+        pauseOnFailure: false,
         overlap: 'skip',
         catchUp: { mode: 'none', windowMs: 0, max: 0 },
       },
@@ -96,6 +102,23 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
       `insert into headgate.deferred_signal (id, tenant_id, receipt_id, reason_code, due_at, candidate)
        values (gen_random_uuid(), $1, $2, 'DEBOUNCED', now(), '{}')`,
       [tenant.id, run.receiptId],
+    );
+    await touches.put(c, [{ tenantId: tenant.id, subject: '42/pull_request/7' }]);
+    await feedback.insert(c, [
+      {
+        receiptId: run.receiptId,
+        tenantId: tenant.id,
+        source: 'acme',
+        repository: 'acme/api',
+        number: '7',
+        commentId: '1',
+        reasonCode: 'TASK_CANCELLED',
+        message: 'No.',
+      },
+    ]);
+    await c.query(
+      `insert into headgate.forge_repository (tenant_id, source, forge_id, full_name) values ($1, 'acme', '42', 'acme/api')`,
+      [tenant.id],
     );
     await c.query(
       `insert into headgate.artifact (id, tenant_id, run_id, attempt_no, name, path, bytes, sha256, media_type)

@@ -1,6 +1,14 @@
 import { hashWorkKey, systemIds } from '@headgate/domain';
-import { type Connection, claim, type TaskKey, tasks } from '@headgate/store';
-import { offerRuns, seedRun, seedTenant, seedWorker, testStore } from '@headgate/testkit';
+import { type Connection, claim, type Seal, seals, type TaskKey, tasks } from '@headgate/store';
+import {
+  claimRun,
+  finishRun,
+  offerRuns,
+  seedRun,
+  seedTenant,
+  seedWorker,
+  testStore,
+} from '@headgate/testkit';
 import { describe, expect, test } from 'vitest';
 import { misplaced } from './place.js';
 import { serviceSession } from './sessions.js';
@@ -13,6 +21,15 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
   });
   return { opened, open: () => open() };
 }
+
+const aSeal: Seal = {
+  verdict: 'changes',
+  baseVersion: 'a'.repeat(40),
+  commitSha: 'b'.repeat(40),
+  bundle: Buffer.from('bundle'),
+  verification: [],
+  summary: null,
+};
 
 describe('SQL rule 8: one lock order', () => {
   test('two batches over the same tasks in opposite order wait for each other and do not deadlock', async () => {
@@ -44,6 +61,25 @@ describe('SQL rule 8: one lock order', () => {
       for (const one of locked) expect(one).toEqual(locked[0]);
     }
     expect(tries).toBe(12);
+  });
+
+  test('who holds a task keeps nobody from claiming, sealing and finishing its run: a cancel waits for those', async () => {
+    const db = await testStore();
+    const run = await seedRun(db);
+    const [held, done] = [gate(), gate()];
+    const holder = db.reserved.transaction(async (c) => {
+      await tasks.lockById(c, [run.taskId]);
+      held.open();
+      await done.opened;
+    });
+    await held.opened;
+    const lease = await claimRun(db, run);
+    const sealed = await seals.put(db.service, lease.fence, lease.attemptId, aSeal, 'agent/branch');
+    const answer = await finishRun(db, lease, { kind: 'succeeded', reasonCode: 'SUCCEEDED' });
+    done.open();
+    await holder;
+    expect(sealed).toBe('sealed');
+    expect(answer).toMatchObject({ kind: 'finished', status: 'SUCCEEDED' });
   });
 
   test('broken variant: the same rows locked in two orders deadlock (40P01)', async () => {

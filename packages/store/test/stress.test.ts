@@ -7,6 +7,7 @@ import {
   loadFinalState,
   type RunSeed,
   readHistory,
+  recordOwnHistory,
   type SeededRun,
   type Snapshot,
   seedRun,
@@ -15,7 +16,7 @@ import {
   takeSnapshot,
   testStore,
 } from '@headgate/testkit';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { rows } from './rows.js';
 import { serviceSession } from './sessions.js';
 import {
@@ -30,15 +31,7 @@ import {
   worker,
 } from './stress-actors.js';
 
-// The recorder reads its folder when it is loaded, so before any import.
-const historyDir = await vi.hoisted(async () => {
-  const { mkdtempSync } = await import('node:fs');
-  const { tmpdir } = await import('node:os');
-  const { join } = await import('node:path');
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-test-history-'));
-  process.env['HEADGATE_HISTORY_DIR'] = folder;
-  return folder;
-});
+const historyDir = recordOwnHistory();
 
 const RUNS = 200;
 const LANES = 8;

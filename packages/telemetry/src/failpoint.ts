@@ -27,9 +27,11 @@ export const FAIL_POINTS = [
   'worker.hint.received',
   'worker.verdict.written',
   'worker.claim.committed',
+  'worker.attempt.begun',
   'worker.workspace.prepared',
   'worker.agent.started',
   'worker.agent.exited',
+  'worker.observed',
   'worker.collected',
   'worker.verified',
   'worker.judged',
@@ -42,6 +44,9 @@ export const FAIL_POINTS = [
   'worker.finish.committed',
   'reconciler.reap.locked',
   'reconciler.repair.before',
+  'feedback.attempted',
+  'feedback.called',
+  'heads.read',
 ] as const;
 export type FailPoint = (typeof FAIL_POINTS)[number];
 

@@ -6,7 +6,7 @@
  * `record` returns, so a SIGKILL loses nothing that was recorded; a line it tore is the last one and is left
  * out by the reader. A write that fails throws: a history with holes would make the checker lie.
  */
-import { mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { appendLine, toJsonLine } from './json-line.js';
@@ -39,7 +39,7 @@ interface Recorder {
   seq: number;
 }
 
-const directory = process.env['HEADGATE_HISTORY_DIR'] ?? '';
+let directory = process.env['HEADGATE_HISTORY_DIR'] ?? '';
 let processName =
   process.env['HEADGATE_PROC'] ?? basename(process.argv[1] ?? 'node').replace(/\.[cm]?[jt]s$/, '');
 let recorder: Recorder | null = null;
@@ -47,6 +47,13 @@ let recorder: Recorder | null = null;
 /** Names this process in the history, before it records anything; otherwise HEADGATE_PROC or its script names it. */
 export function nameHistoryProcess(name: string): void {
   processName = name;
+}
+
+/** For tests: records into this folder from now on, in files of its own; '' records no more. */
+export function recordHistoryIn(folder: string): void {
+  if (recorder !== null) closeSync(recorder.fd);
+  recorder = null;
+  directory = folder;
 }
 
 function open(): Recorder {

@@ -3,6 +3,13 @@ export * from './history.js';
 export * from './history-ops.js';
 export * from './logger.js';
 export * from './metrics/index.js';
-export { redactText, registerSecret } from './redaction.js';
+export {
+  cutBetweenSecrets,
+  holdsSecret,
+  redactJson,
+  redactText,
+  registerSecret,
+  registerUrlSecrets,
+} from './redaction.js';
 export * from './test-signal.js';
 export * from './tracing/index.js';

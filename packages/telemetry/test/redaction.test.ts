@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLogger, redactText, registerSecret, runLogger } from '../src/index.js';
+import {
+  createLogger,
+  cutBetweenSecrets,
+  holdsSecret,
+  redactJson,
+  redactText,
+  registerSecret,
+  registerUrlSecrets,
+  runLogger,
+} from '../src/index.js';
 
 const forget: (() => void)[] = [];
 afterEach(() => {
@@ -23,6 +32,13 @@ describe('redaction by value', () => {
     'base64 of it': Buffer.from(secret).toString('base64'),
     'base64url of it': Buffer.from(secret).toString('base64url'),
     hexadecimal: Buffer.from(secret).toString('hex'),
+    'hexadecimal in capitals': Buffer.from(secret).toString('hex').toUpperCase(),
+    'JSON kept to ASCII': JSON.stringify(secret).replace('ü', '\\u00fc'),
+    'in HTML': secret
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;'),
     'URL-encoded': encodeURIComponent(secret),
     'URL-encoded in lower case': encodeURIComponent(secret).replace(/%../g, (hex) => hex.toLowerCase()),
     'form-encoded': new URLSearchParams({ a: secret }).toString(),
@@ -50,6 +66,56 @@ describe('redaction by value', () => {
         token.slice(4, 20),
       );
     }
+  });
+
+  it('removes the base64 of a long secret that is wrapped into lines', () => {
+    const long = `tok_${'0123456789abcdef'.repeat(8)}`;
+    guard(long);
+    for (const columns of [64, 76]) {
+      const wrapped =
+        Buffer.from(long)
+          .toString('base64')
+          .match(new RegExp(`.{1,${columns}}`, 'g')) ?? [];
+      expect(wrapped.length).toBeGreaterThan(2);
+      for (const line of wrapped.slice(0, -1)) expect(redactText(line)).toBe('[redacted]');
+    }
+  });
+
+  it('guards the credentials of connection URLs, and no everyday word', () => {
+    const urls = registerUrlSecrets(
+      'postgres://svc:p%40ss-of-the-service@db/x',
+      'redis://:postgres@r',
+      'no url',
+      null,
+    );
+    expect(redactText('p@ss-of-the-service p%40ss-of-the-service')).toBe('[redacted] [redacted]');
+    expect(redactText('connect to redis://:postgres@r, a postgres')).toBe(
+      'connect to redis://[redacted]@r, a postgres',
+    );
+    urls();
+  });
+
+  it('never says to cut a text within a secret, nor before it can tell', () => {
+    const token = 'token-of-an-hour-and-more';
+    expect(cutBetweenSecrets('x'.repeat(10), 10)).toBe(10);
+    guard(token);
+    expect(cutBetweenSecrets('x'.repeat(10), 10)).toBeNull();
+    const text = `${'x'.repeat(8)}${token}${'y'.repeat(200)}`;
+    for (let at = 0; at < 60; at += 1) {
+      const cut = cutBetweenSecrets(text, at);
+      expect(cut).toBe(at > 8 && at < 8 + token.length ? 8 + token.length : at);
+    }
+  });
+
+  it('finds secrets in texts and in values, and leaves the rest of a value as it is', () => {
+    const at = new Date(0);
+    const value = { a: ['x', 1n, null, at], b: { c: 'token-of-an-hour' } };
+    expect(holdsSecret('token-of-an-hour')).toBe(false);
+    expect(redactJson(value)).toBe(value);
+    guard('token-of-an-hour');
+    expect(holdsSecret('a token-of-an-hour b')).toBe(true);
+    expect(holdsSecret('a token-of-an-hour b')).toBe(true);
+    expect(redactJson(value)).toEqual({ a: ['x', 1n, null, at], b: { c: '[redacted]' } });
   });
 
   it('guards a key of many lines line by line', () => {

@@ -176,6 +176,19 @@ describe('loading the final state', () => {
     expect(new Set(runEvents.map((event) => event.xid)).size).toBe(2);
   });
 
+  it('reads events in the order of their transactions, as numbers', async ({ skip }) => {
+    for (const xid of ['1000', '999']) {
+      await client.query(
+        'insert into headgate.run_event (id, tenant_id, run_id, type, xid) values (headgate.uuid7(), 1, $1, $2, $3)',
+        [WAITING_RUN, 'run.noted', xid],
+      );
+    }
+    const { runEvents, eventOrder } = await loadFinalState(client);
+    skip(eventOrder === 'commit', 'this server knows when each transaction committed');
+    const order = runEvents.filter((event) => event.runId === WAITING_RUN).map((event) => event.xid);
+    expect(order).toEqual(['999', '1000']);
+  });
+
   it('INV-LE8: knows what a run excludes: its task, and its key where the limit was 1', async () => {
     const { runs } = await loadFinalState(client);
     expect(runs.map((run) => run.exclusiveKeys)).toEqual([[`task ${TASK}`, 'key 1 shared'], []]);

@@ -513,6 +513,15 @@ describe('what nobody can know is not held against a run', () => {
     expect(check(world, ['INV-LE2', 'INV-LE6']).findings).toEqual([]);
   });
 
+  it('INV-LE2: a claim that says when its lease ends is believed, though its attempt was written a moment later', () => {
+    const world = goodWorld();
+    without(world, (one) => one.op === HISTORY_OPS.renew && one.leaseId === 'L1');
+    answer(world, 'worker-1', HISTORY_OPS.claim, 105).result = { acquiredAt: at(99), expiresAt: at(300) };
+    answer(world, 'reconciler-1', HISTORY_OPS.reap, 1_510).result = { expiredAt: at(300), reapedAt: at(350) };
+    attemptOf(world, 'a1').finishedAtMs = at(350);
+    expect(check(world, ['INV-LE2']).verdict).toBe('holds');
+  });
+
   it('INV-LE2: a renewal that recorded no instants leaves the expiry unknown', () => {
     const world = goodWorld();
     answer(world, 'worker-1-t1', HISTORY_OPS.renew, 405).result = {};
@@ -550,6 +559,13 @@ describe('what nobody can know is not held against a run', () => {
     const world = goodWorld();
     without(world, (one) => one.op === HISTORY_OPS.effectRead);
     answer(world, 'worker-2', HISTORY_OPS.effectCall, 1_700).type = 'fail';
+    expect(check(world, ['INV-EF3']).findings).toEqual([]);
+  });
+
+  it('INV-EF3: the one call that a superseded claim had in flight is no retry', () => {
+    const world = goodWorld();
+    const zombie = { run: 'r1', leaseId: 'L1', fencingToken: '1', key: 'K1' };
+    entry(world, 'worker-1', 1_760, 'invoke', HISTORY_OPS.effectCall, zombie);
     expect(check(world, ['INV-EF3']).findings).toEqual([]);
   });
 

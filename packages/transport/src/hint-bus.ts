@@ -85,6 +85,8 @@ export interface WakePayloads {
   readonly ready: { readonly tenantId: number; readonly queue: string };
   /** For workers: a run's cancellation was requested; the next heartbeat would say so too. */
   readonly cancel: { readonly runId: RunId };
+  /** For tickers: a person asked something of a schedule or a goal. */
+  readonly timers: { readonly tenantId: number };
   /** Each bus hears its own, which is how it knows that the way is open. */
   readonly ping: { readonly instance: string; readonly sequence: number };
 }

@@ -16,6 +16,7 @@ const WIRE: {
   };
 } = {
   ready: codec(z.object({ tenantId: z.int().nonnegative(), queue: z.string().min(1).max(512) })),
+  timers: codec(z.object({ tenantId: z.int().nonnegative() })),
   ping: codec(z.object({ instance: z.string().max(64), sequence: z.int().nonnegative() })),
   cancel: {
     encode: (payload) => ({ runId: formatId('run', payload.runId) }),

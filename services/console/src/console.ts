@@ -21,7 +21,7 @@ import {
 import { openApiDocument } from './openapi/document.js';
 import { type ApiDocument, mountPages } from './pages/index.js';
 import { waitingReader } from './queries/index.js';
-import { actRoutes, readRoutes } from './routes/index.js';
+import { actRoutes, readRoutes, scheduleRoutes } from './routes/index.js';
 import { mountSessions } from './session-routes.js';
 
 export interface ConsoleOptions {
@@ -63,7 +63,11 @@ export const consoleRoutes = (context: ServiceContext, admission: Admission) => 
   const waiting = waitingReader(context);
   return {
     waiting,
-    routes: [...readRoutes(context, waiting), ...actRoutes({ context, admission }, waiting)],
+    routes: [
+      ...readRoutes(context, waiting),
+      ...actRoutes({ context, admission }, waiting),
+      ...scheduleRoutes(context),
+    ],
   };
 };
 

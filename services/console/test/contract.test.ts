@@ -7,7 +7,7 @@ import type { Route } from '../src/http/index.js';
 import { openApiDocument } from '../src/openapi/document.js';
 import { problemSchema } from '../src/schemas/index.js';
 import { aConsole, type TestConsole } from './a-console.js';
-import { isolatedConsole } from './foreign.js';
+import { type IsolatedConsole, isolatedConsole } from './foreign.js';
 import { admissionOf, admitted } from './seeds.js';
 
 interface Described {
@@ -37,12 +37,21 @@ let routes: readonly Route[];
 let document: Described;
 /** Ids of things that are there, for the paths. */
 let ids: Readonly<Record<string, string>>;
+let requestId: IsolatedConsole['requestId'];
+/** Of the actions that take something. */
+const BODIES: Readonly<Record<string, object>> = {
+  resetTask: { cancelLive: true },
+  retryRun: { cancelLive: true },
+  backfillSchedule: { from: '2026-01-01T00:00:00Z', until: '2026-01-01T03:00:00Z' },
+};
 
 beforeAll(async () => {
   const isolated = await isolatedConsole();
   test = isolated.test;
   const { foreign } = isolated;
+  requestId = isolated.requestId;
   const run = await admitted(test);
+  const schedule = formatId('sch', isolated.scheduleId);
   routes = consoleRoutes(test.context, admissionOf(test)).routes;
   document = await test.json<Described>('/openapi.json');
   ids = {
@@ -55,11 +64,20 @@ beforeAll(async () => {
     '/v1/runs/{id}/retry': formatId('run', run.runId),
     '/v1/tasks/{id}/cancel': formatId('task', run.taskId),
     '/v1/tasks/{id}/reset': formatId('task', run.taskId),
+    '/v1/schedules/{id}': schedule,
+    '/v1/schedules/{id}/requests/{request}': schedule,
+    '/v1/schedules/{id}/pause': schedule,
+    '/v1/schedules/{id}/resume': schedule,
+    '/v1/schedules/{id}/trigger': schedule,
+    '/v1/schedules/{id}/backfill': schedule,
   };
 });
 
 const pathOf = ({ spec }: Route, id = ids[spec.path] ?? ''): string =>
-  spec.path.replace('{id}', id).replace('{name}', 'secret.log');
+  spec.path
+    .replace('{id}', id)
+    .replace('{name}', 'secret.log')
+    .replace('{request}', formatId('sreq', requestId));
 const asks = (one: Route, path: string, body: unknown = {}) =>
   test.ask(path, one.spec.method === 'get' ? {} : { method: 'POST', body });
 
@@ -118,8 +136,7 @@ describe('every route', () => {
     for (const one of [...routes].sort((a, b) => a.spec.method.localeCompare(b.spec.method))) {
       const { spec } = one;
       const query = spec.id === 'explain' ? '?ref=acme/api' : '';
-      const body = spec.id === 'resetTask' || spec.id === 'retryRun' ? { cancelLive: true } : {};
-      const response = await asks(one, pathOf(one) + query, body);
+      const response = await asks(one, pathOf(one) + query, BODIES[spec.id]);
       const text = await response.text();
       expect(response.status, `${spec.id}: ${text}`).toBe(spec.answer.status);
       if (spec.answer.schema === 'bytes') continue;

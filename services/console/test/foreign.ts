@@ -1,8 +1,8 @@
 /** A console in which the other tenant has a row of every kind, each with something that must not be told. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { formatId, systemIds } from '@headgate/domain';
-import { artifacts, schedules } from '@headgate/store';
+import { formatId, type ScheduleId, type ScheduleRequestId, systemIds } from '@headgate/domain';
+import { artifacts, requestTicks, schedules } from '@headgate/store';
 import { claimRun, finishRun, type RunInStatus, runInStatus } from '@headgate/testkit';
 import { aConsole, type TestConsole } from './a-console.js';
 import { foreignRun } from './seeds.js';
@@ -10,6 +10,8 @@ import { foreignRun } from './seeds.js';
 export interface IsolatedConsole {
   readonly test: TestConsole;
   readonly foreign: RunInStatus;
+  readonly scheduleId: ScheduleId;
+  readonly requestId: ScheduleRequestId;
   /** That answer the other tenant with 200. */
   readonly paths: readonly string[];
   readonly secrets: readonly string[];
@@ -43,9 +45,11 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
       [test.other.id, dead.runId],
     ),
   );
+  const scheduleId = systemIds.next('sch');
+  const requestId = systemIds.next('sreq');
   await test.store.service.use((c) =>
     schedules.ensure(c, {
-      id: systemIds.next('sch'),
+      id: scheduleId,
       tenantId: test.other.id,
       route: 'secret-schedule',
       ordinal: 0,
@@ -54,7 +58,11 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
         ordinal: 0,
         cron: '@hourly',
         timezone: 'UTC',
+        startAt: null,
+        endAt: null,
+        exclude: [],
         jitterMs: 0,
+        pauseOnFailure: false,
         overlap: 'skip',
         catchUp: { mode: 'none', windowMs: 0, max: 1 },
       },
@@ -62,6 +70,14 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
       nextAt: null,
     }),
   );
+  const asked = {
+    id: requestId,
+    kind: 'trigger',
+    overlap: null,
+    span: null,
+    reason: 'secret reason',
+  } as const;
+  await requestTicks(test.store.service, scheduleId, asked, { actor: 'test' });
   const paths = [
     '/v1/runs',
     `/v1/runs/${run}`,
@@ -74,6 +90,8 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     `/v1/receipts/${formatId('rcpt', foreign.receiptId)}`,
     '/v1/workers',
     '/v1/schedules',
+    `/v1/schedules/${formatId('sch', scheduleId)}`,
+    `/v1/schedules/${formatId('sch', scheduleId)}/requests/${formatId('sreq', requestId)}`,
     '/v1/queues',
     '/v1/dead-letters',
     `/v1/explain?ref=${run}`,
@@ -87,8 +105,9 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     'secret detail',
     'others-source',
     'secret-schedule',
+    'secret reason',
     'secret/dead',
     '"secret":true',
   ];
-  return { test, foreign, paths, secrets };
+  return { test, foreign, scheduleId, requestId, paths, secrets };
 }

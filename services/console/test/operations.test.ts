@@ -1,6 +1,6 @@
 import { formatId, systemIds } from '@headgate/domain';
 import type { DeadLetter, Page, Queue, Schedule, Worker } from '@headgate/sdk';
-import { schedules, workers } from '@headgate/store';
+import { schedules, scheduleTicks, workers } from '@headgate/store';
 import { claimRun, dispatchRun, runInStatus, seedRun, seedWorker } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { aConsole } from './a-console.js';
@@ -47,16 +47,21 @@ describe('what an operator looks at', () => {
           ordinal: 0,
           cron: '0 3 * * 1',
           timezone: 'Europe/Berlin',
+          startAt: null,
+          endAt: null,
+          exclude: [],
           jitterMs: 0,
+          pauseOnFailure: false,
           overlap: 'skip',
           catchUp: { mode: 'latest', windowMs: 3_600_000, max: 1 },
         },
         policyVersion: test.tenant.policyVersion,
         nextAt: new Date('2030-01-07T02:00:00Z'),
       });
-      await schedules.recordTicks(c, [
+      await scheduleTicks.record(c, [
         {
           scheduleId: id,
+          origin: 'timer',
           nominalAt: new Date('2026-01-05T02:00:00Z'),
           untilAt: new Date('2026-01-19T02:00:00Z'),
           target: '42',

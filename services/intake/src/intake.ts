@@ -1,5 +1,5 @@
 /**
- * Intake: HTTP for webhooks and manual calls, and the schedule ticker. Everything goes through one Admission; a
+ * Intake: HTTP for webhooks and manual calls, the schedule ticker, and the keeper of goals. Everything goes through one Admission; a
  * signal is answered only after the commit that holds its receipt.
  *
  * Needs Postgres to answer and nothing else: without Redis it acknowledges all the same, and started work is found by
@@ -8,8 +8,9 @@
 import { Admission } from '@headgate/admission';
 import { Dispatcher } from '@headgate/dispatch';
 import { policyArrives, type Service, type ServiceContext } from '@headgate/service';
-import { GitSourceReader, type SourceReader } from '@headgate/sources';
+import { AuthoritativeReader, type SourceReader } from '@headgate/sources';
 import type { Router } from 'express';
+import { GoalKeeper } from './goal/keeper.js';
 import { Gate } from './http/gate.js';
 import { intakeRouter } from './http/router.js';
 import { Heads } from './repositories/heads.js';
@@ -20,7 +21,7 @@ import { WebhookSecrets } from './webhooks/secrets.js';
 export interface IntakeOptions {
   /** Where secrets are read from; the process's environment by default. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Reads heads for ticks and manual calls; git by default. */
+  /** Reads heads for ticks and manual calls; GitHub's API or git by default. */
   readonly reader?: SourceReader;
 }
 
@@ -40,6 +41,7 @@ class Intake implements Service {
   readonly #admission: Admission;
   readonly #startWork: StartWork;
   readonly #ticker: Ticker;
+  readonly #goals: GoalKeeper;
   readonly #gate = new Gate();
 
   constructor(context: ServiceContext, options: IntakeOptions) {
@@ -64,7 +66,15 @@ class Intake implements Service {
       policy,
       onAdmitted: (runs) => this.#startWork.admitted(runs),
     });
-    const heads = new Heads(options.reader ?? new GitSourceReader({ clock, timeoutMs: READ_MS }));
+    const reader =
+      options.reader ??
+      new AuthoritativeReader({
+        clock,
+        env: options.env ?? process.env,
+        configPath: context.settings.configPath,
+        timeoutMs: READ_MS,
+      });
+    const heads = new Heads(reader);
     const secrets = new WebhookSecrets({
       env: options.env ?? process.env,
       configPath: context.settings.configPath,
@@ -72,12 +82,14 @@ class Intake implements Service {
       logger,
     });
     this.#ticker = new Ticker({ context, admission: this.#admission, heads });
+    this.#goals = new GoalKeeper({ context, admission: this.#admission, heads });
     this.router = intakeRouter({ context, admission: this.#admission, heads, secrets, gate: this.#gate });
   }
 
   async start(): Promise<void> {
     this.#gate.open();
     this.#ticker.start();
+    this.#goals.start();
   }
 
   ready(): Promise<void> {
@@ -86,7 +98,10 @@ class Intake implements Service {
 
   async drain(): Promise<void> {
     this.#gate.close();
-    await within(DRAIN_MS, Promise.all([this.#ticker.stop(), this.#gate.empty(), this.#admission.idle()]));
+    await within(
+      DRAIN_MS,
+      Promise.all([this.#ticker.stop(), this.#goals.stop(), this.#gate.empty(), this.#admission.idle()]),
+    );
     await within(DRAIN_MS, this.#startWork.idle());
   }
 

@@ -35,8 +35,10 @@ describe('the rows of schedules', () => {
     const [changed] = await scheduleLines(world);
     expect(changed?.id).toBe(first?.id);
     expect(changed?.nextAt?.getTime()).toBeGreaterThan(Date.now() + 110 * 60_000);
-    // What the old schedule had not settled is dropped, not fired late.
-    expect(await tickLines(world)).toEqual([]);
+    // What the old schedule had not settled is not fired late, and not lost from the count.
+    expect(await tickLines(world)).toMatchObject([
+      { bucket: 'discarded', reason: 'SCHEDULE_CHANGED', count: 3 },
+    ]);
 
     await sync(scheduleYaml('cron: "@every 2h"').replace('tidy:', 'other:'));
     expect((await scheduleLines(world)).map((line) => [line.route, line.state])).toEqual([
@@ -69,7 +71,7 @@ describe('a tick', () => {
     expect(await turn()).toEqual([]);
   });
 
-  it('I2: on an unchanged head is refused as work that was done, with its receipt', async () => {
+  it('I2: on an unchanged head finds nothing: a no-work receipt with its watermark, and no run', async () => {
     const { world, makeDue, turn } = await aScheduleWorld(HOURLY);
     await makeDue();
     await turn();
@@ -77,8 +79,13 @@ describe('a tick', () => {
     await world.sql("update headgate.task_version set outcome = 'EXPIRED'");
     await makeDue();
     await turn();
-    expect((await tickLines(world)).map((tick) => tick.reason)).toEqual(['ADMITTED', 'DUPLICATE_WORK']);
+    expect((await tickLines(world)).map((tick) => tick.reason)).toEqual(['ADMITTED', 'NOTHING_FOUND']);
     expect(await runLines(world)).toHaveLength(1);
+    const receipts = await world.sql('select outcome, watermark, run_id from headgate.receipt order by id');
+    expect(receipts).toMatchObject([
+      { outcome: 'accept', watermark: null },
+      { outcome: 'no-work', watermark: 'a'.repeat(40), run_id: null },
+    ]);
   });
 
   it('I2: of a route without a repository has its nominal time for a version', async () => {
@@ -197,7 +204,7 @@ describe('overlap', () => {
     reader.answer = head('c');
     await makeDue();
     await turn();
-    expect((await tickLines(world)).map((tick) => tick.bucket)).toEqual(['fired', 'fired', 'skipped']);
+    expect((await tickLines(world)).map((tick) => tick.bucket)).toEqual(['fired', 'buffered', 'skipped']);
     expect(await runLines(world)).toEqual([
       { status: 'QUEUED', version: 'a'.repeat(40), exclusive: true },
       { status: 'QUEUED', version: 'b'.repeat(40), exclusive: true },
@@ -301,7 +308,7 @@ describe('the ticker', () => {
     await served(createIntake(await aContext(world), { env: {}, reader }));
     await seen;
     const reasons = (await tickLines(world)).map((tick) => tick.reason);
-    expect(reasons.slice(0, 3)).toEqual(['ADMITTED', 'DUPLICATE_WORK', 'DUPLICATE_WORK']);
+    expect(reasons.slice(0, 3)).toEqual(['ADMITTED', 'NOTHING_FOUND', 'NOTHING_FOUND']);
   });
 
   it('a schedule that fails is put off, and does not stop the others', async () => {

@@ -1,6 +1,8 @@
 /** Every background job of the reconciler, once (law 8). */
 import type { Job } from './job.js';
 import { deadWorkers, orphanLatches, overdueItems, overdueSignals } from './jobs/due.js';
+import { untoldFeedback } from './jobs/feedback.js';
+import { unresolvedHeads } from './jobs/heads.js';
 import { missingHints, strayHints } from './jobs/hints.js';
 import { forgetExpired, partitionsKept } from './jobs/housekeeping.js';
 import { brokenLatches } from './jobs/latches.js';
@@ -31,6 +33,8 @@ export const JOBS: readonly Job[] = [
   overdueItems,
   overdueSignals,
   unknownOperations,
+  unresolvedHeads,
+  untoldFeedback,
   partitionsKept,
   forgetExpired,
 ];

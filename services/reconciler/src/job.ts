@@ -3,9 +3,10 @@ import type { Admission } from '@headgate/admission';
 import type { Dispatcher } from '@headgate/dispatch';
 import type { ReasonCode } from '@headgate/domain';
 import type { ServiceContext, TickResult } from '@headgate/service';
+import type { GithubClient } from '@headgate/sources';
 import type { ReconcilerTiming } from './timing.js';
 
-export type Period = 'reap' | 'repair' | 'housekeeping';
+export type Period = 'reap' | 'read' | 'repair' | 'housekeeping';
 
 export interface Job {
   /** Names its loop, its log lines and `headgate.job.failure.count`. */
@@ -25,6 +26,8 @@ export interface JobParts {
   readonly context: ServiceContext;
   readonly admission: Admission;
   readonly dispatcher: Dispatcher;
+  /** The forge, for what has to be read or told there. */
+  readonly github: GithubClient;
   readonly timing: ReconcilerTiming;
   readonly limit: number;
   /** Who repairs, in events: `reconciler`. */

@@ -2,6 +2,7 @@
 import { Admission } from '@headgate/admission';
 import { Dispatcher } from '@headgate/dispatch';
 import type { ServiceContext, TickResult } from '@headgate/service';
+import { GithubClient } from '@headgate/sources';
 import type { Job } from './job.js';
 import { reportOf } from './report.js';
 import type { ReconcilerTiming } from './timing.js';
@@ -40,7 +41,12 @@ export function prepareJobs(
     policy: () => policy.current(),
     actor: ACTOR,
   });
-  const shared = { context, admission, dispatcher, timing, actor: ACTOR };
+  const github = new GithubClient({
+    clock: context.clock,
+    env: process.env,
+    configPath: context.settings.configPath,
+  });
+  const shared = { context, admission, dispatcher, github, timing, actor: ACTOR };
   return jobs.map((job) => ({
     job,
     tick: job.make({ ...shared, limit: job.limit, report: reportOf(job.name, logger) }),

@@ -76,6 +76,8 @@ function periodMs(period: Period, timing: ReconcilerTiming, { policy }: ServiceC
   switch (period) {
     case 'reap':
       return reapPeriodMs(timing, policy.current().policy.lease);
+    case 'read':
+      return timing.readMs;
     case 'repair':
       return timing.repairMs;
     case 'housekeeping':

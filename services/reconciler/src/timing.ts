@@ -4,6 +4,8 @@ import type { LeaseTiming } from '@headgate/domain';
 export interface ReconcilerTiming {
   /** Between two looks of the reaper. Null: 5 s, and for a short lease a third of its TTL. */
   readonly reapMs: number | null;
+  /** Between two looks for what has to be read or told at a forge: somebody waits for it. */
+  readonly readMs: number;
   /** Between two rounds of a repair. */
   readonly repairMs: number;
   /** Between two rounds of housekeeping (partitions). */
@@ -18,6 +20,7 @@ export interface ReconcilerTiming {
 
 export const RECONCILER_TIMING: ReconcilerTiming = {
   reapMs: null,
+  readMs: 2_000,
   repairMs: 60_000,
   housekeepingMs: 3_600_000,
   lateMs: 60_000,

@@ -69,7 +69,7 @@ export interface WorkerOptions {
   readonly timing?: Partial<WorkerTiming>;
   /** Default: the strongest that works here. */
   readonly sandbox?: ChosenSandbox;
-  /** Default: git. */
+  /** Default: GitHub's API where a source has credentials, else git. */
   readonly reader?: SourceReader;
   /** How long a push that was cut off may still land. Default: that of the effects. */
   readonly settleMs?: number;

@@ -31,13 +31,19 @@ export function queuesToJoin(
  * this machine.
  */
 export function needsIsolation(spec: RunSpec): boolean {
+  // One request, made by the worker itself.
+  if (spec.observe?.kind === 'http') return false;
   if (!spec.agent.trustedExample) return true;
-  const hasCommands = spec.setup.length + spec.verify.length > 0;
+  const hasCommands = spec.setup.length + spec.verify.length > 0 || spec.observe?.kind === 'command';
   return hasCommands && !(spec.repository !== null && isLocalRemote(spec.repository.url));
 }
 
-/** What a worker must offer to run it: what its route requires, and isolation where it needs that. */
+/** What a worker must offer to run it: what its route requires; isolation, and a network list, where it needs them. */
 export const requiredBy = (spec: RunSpec): Capabilities => ({
   ...spec.requires,
   ...(needsIsolation(spec) ? { agentRuns: true } : {}),
+  ...(needsNetwork(spec) ? { networkList: true } : {}),
 });
+
+const needsNetwork = ({ agent: { network }, setup }: RunSpec): boolean =>
+  network !== undefined && (network.agent.length > 0 || (network.setup.length > 0 && setup.length > 0));

@@ -13,10 +13,11 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { dirname } from 'node:path';
 import type { RunId, WorkerId } from '@headgate/domain';
 import { CommandRuntime, probeCapabilities, sweepWorkspaces } from '@headgate/runtimes';
 import { Loop, type Service, type ServiceContext, type TickResult } from '@headgate/service';
-import { GitSourceReader } from '@headgate/sources';
+import { AuthoritativeReader } from '@headgate/sources';
 import type { ActivePolicy } from '@headgate/store';
 import { type Logger, metrics, testSignal } from '@headgate/telemetry';
 import { FreedSlots } from './freed-slots.js';
@@ -142,7 +143,14 @@ class WorkerService implements Service {
     const freeSlots = () => Math.max(0, this.#slots - this.#active.size);
     this.#desk = new ClaimDesk({
       pool,
-      reader: options.reader ?? new GitSourceReader({ clock, timeoutMs: timing.readTimeoutMs }),
+      reader:
+        options.reader ??
+        new AuthoritativeReader({
+          clock,
+          env: process.env,
+          configPath: context.settings.configPath,
+          timeoutMs: timing.readTimeoutMs,
+        }),
       clock,
       ids,
       logger,
@@ -183,6 +191,7 @@ class WorkerService implements Service {
           currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
           settleMs: options.settleMs ?? null,
           attempt: options.attempt ?? null,
+          secrets: { env: process.env, baseDir: dirname(context.settings.configPath) },
         },
         order,
         lease,

@@ -1,4 +1,4 @@
-import type { Capabilities, RunId, TaskId, WorkerId } from '@headgate/domain';
+import type { AgentNetwork, Capabilities, RunId, TaskId, WorkerId } from '@headgate/domain';
 import type { HeadReading } from '@headgate/sources';
 import type { DispatchedRun, LiveWorker } from '@headgate/store';
 import { anAgent, aPolicy, aRoute, aRunSpec, aSource, aTenantPolicy } from '@headgate/testkit';
@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { modeNow, permission } from '../src/hints/permission.js';
 import { canOthersRun, firstLook, verdictOf } from '../src/hints/verdict.js';
-import { needsIsolation, queuesToJoin } from '../src/queues.js';
+import { needsIsolation, queuesToJoin, requiredBy } from '../src/queues.js';
 
 const OLD = 'a'.repeat(40);
 const NEW = 'b'.repeat(40);
@@ -133,7 +133,20 @@ describe('what a worker can run', () => {
   it('NO_ISOLATION: only the example agent may run where nothing isolates', () => {
     const run = aRun({ spec: aRunSpec({ verify: [], agent: anAgent({ trustedExample: false }) }) });
     expect(firstLook(run, policy, OFFERED)).toMatchObject({ kind: 'incapable', reasonCode: 'NO_ISOLATION' });
+    expect(
+      firstLook(run, policy, { ...OFFERED, isolationRemedy: 'apt-get install bubblewrap' }),
+    ).toMatchObject({
+      detail: 'To mend it on the worker that looked: apt-get install bubblewrap',
+    });
     expect(firstLook(run, policy, { ...OFFERED, agentRuns: true })).toMatchObject({ kind: 'read' });
+  });
+
+  it('an agent with a network list needs a worker that can keep it to that list', () => {
+    const rule = { host: 'example.com', port: 443, allowPrivate: false };
+    const withNetwork = (network: AgentNetwork) =>
+      requiredBy(aRunSpec({ verify: [], setup: [], agent: anAgent({ network }) }));
+    expect(withNetwork({ setup: [], agent: [rule] })).toMatchObject({ networkList: true });
+    expect(withNetwork({ setup: [rule], agent: [] })).not.toHaveProperty('networkList');
   });
 
   it('commands of the configuration are part of the example only in a repository of this machine', () => {

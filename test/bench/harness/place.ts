@@ -21,6 +21,8 @@ export interface Place {
   close(): Promise<void>;
 }
 
+const TEMPLATE = 'bench_template';
+
 export async function openPlace(): Promise<Place> {
   const folder = temporaryDataFolder();
   const postgres = await startPostgres({ dataDir: folder, url: null, durable: true });
@@ -30,12 +32,24 @@ export async function openPlace(): Promise<Place> {
     await withClient(postgres.url, (client) => client.query(`create database ${name}`));
     return inDatabase(postgres.url, name);
   };
+  // Migrated once: each migration of its own would give the cluster's login roles other passwords.
+  const template = emptyDatabase(TEMPLATE).then(prepareDatabase);
   return {
     postgres,
     redis: redis.unavailable === undefined ? redis : null,
     folder,
     emptyDatabase,
-    database: async (name) => prepareDatabase(await emptyDatabase(name)),
+    database: async (name) => {
+      const { ownerUrl, serviceUrl, apiUrl } = await template;
+      await withClient(postgres.url, (client) =>
+        client.query(`create database ${name} template ${TEMPLATE} strategy file_copy`),
+      );
+      return {
+        ownerUrl: inDatabase(ownerUrl, name),
+        serviceUrl: inDatabase(serviceUrl, name),
+        apiUrl: inDatabase(apiUrl, name),
+      };
+    },
     close: async () => {
       if (redis.unavailable === undefined) await redis.stop();
       await postgres.stop();

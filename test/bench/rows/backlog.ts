@@ -5,7 +5,6 @@ import {
   aRunSpec,
   explainEverything,
   inDatabase,
-  prepareDatabase,
   seedBacklog,
   seedTenants,
   watch,
@@ -87,8 +86,8 @@ async function stage(
   name: string,
   size: { runs: number; tenants: number },
 ): Promise<Stage> {
-  const ownerUrl = await place.emptyDatabase(name);
-  const urls = await prepareDatabase(ownerUrl);
+  const urls = await place.database(name);
+  const { ownerUrl } = urls;
   const db = openOne(urls.serviceUrl);
   const line = await lineOver(db);
   const tenants = await seedTenants(urls.ownerUrl, size.tenants);

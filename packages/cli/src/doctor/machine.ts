@@ -2,7 +2,7 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Settings } from '@headgate/config';
 import { runGit } from '@headgate/git';
-import { chooseSandbox } from '@headgate/runtimes';
+import { type ChosenSandbox, chooseSandbox } from '@headgate/runtimes';
 import { selfTestInstrumentation } from '@headgate/telemetry';
 import { runningInstance } from '../instance/running.js';
 import { portHolder, portTaken } from '../up/port-holder.js';
@@ -12,7 +12,7 @@ export async function checkMachine(settings: Settings): Promise<readonly Check[]
   return [
     nodeVersion(),
     await git(),
-    ...(await sandboxes()),
+    ...sandboxChecks(await chooseSandbox()),
     dataFolder(settings.dataDir),
     await port(settings),
     await instrumentation(),
@@ -45,11 +45,13 @@ async function git(): Promise<Check> {
 }
 
 /** Each provider that was tried, and what it means for agents. */
-async function sandboxes(): Promise<readonly Check[]> {
-  const chosen = await chooseSandbox();
+export function sandboxChecks(chosen: ChosenSandbox): readonly Check[] {
   const probes = chosen.probes.map(({ name, probe }) =>
     probe.kind === 'available'
-      ? ok(`sandbox.${name}`, `${name} works: ${probe.detail}`)
+      ? ok(
+          `sandbox.${name}`,
+          `${name} works: ${probe.detail}; it limits ${probe.limits.join(', ')}; network lists: ${chosen.provider.hasNetworkList ? 'yes' : 'no'}`,
+        )
       : warning(`sandbox.${name}`, `${name} does not work: ${probe.detail}`, probe.remedy),
   );
   return chosen.warning === null
@@ -58,8 +60,8 @@ async function sandboxes(): Promise<readonly Check[]> {
         ...probes,
         warning(
           'isolation',
-          chosen.warning,
-          'Nothing to install helps yet: a sandbox that isolates (bubblewrap) comes with a later version.',
+          'Agents are not isolated here: only the example agent may run, all else waits with NO_ISOLATION.',
+          chosen.provider.remedy ?? 'See docs/sandboxes.md.',
         ),
       ];
 }

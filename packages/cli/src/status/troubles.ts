@@ -1,5 +1,5 @@
 /** From numbers to sentences: what is wrong, since when, and the first thing to do. Pure. */
-import type { Queue } from '@headgate/sdk';
+import type { Queue, Worker } from '@headgate/sdk';
 import { count } from '../terminal/words.js';
 import type { Health } from './health.js';
 
@@ -17,7 +17,7 @@ const LATE_MS = 60_000;
 
 /** The worst first. */
 export function troublesIn(health: Health, now: Date): readonly Trouble[] {
-  const { checks, queues, deadLetters, deadLetterSince } = health;
+  const { checks, queues, workers, deadLetters, deadLetterSince } = health;
   const troubles: Trouble[] = [];
   if (checks.postgres === 'down') {
     troubles.push({
@@ -38,7 +38,7 @@ export function troublesIn(health: Health, now: Date): readonly Trouble[] {
       advice: 'headgate up with a headgate.yaml',
     });
   }
-  troubles.push(...queues.flatMap((queue) => queueTrouble(queue, now)));
+  troubles.push(...queues.flatMap((queue) => queueTrouble(queue, now)), ...isolationTrouble(workers));
   if (deadLetters > 0) {
     troubles.push({
       code: 'DEAD_LETTERS',
@@ -58,6 +58,24 @@ export function troublesIn(health: Health, now: Date): readonly Trouble[] {
     });
   }
   return troubles;
+}
+
+/** Workers are there, and none of them may run an agent of the user's own. */
+function isolationTrouble(workers: readonly Worker[]): readonly Trouble[] {
+  const live = workers.filter(({ isLive }) => isLive);
+  if (live.length === 0 || live.some(({ capabilities }) => capabilities['agentRuns'] === true)) return [];
+  const remedy = live
+    .map(({ capabilities }) => capabilities['isolationRemedy'])
+    .find((it) => it !== undefined);
+  return [
+    {
+      code: 'NO_ISOLATION',
+      severity: 'warning',
+      message: 'No live worker can isolate agents: only the example agent runs, all else waits',
+      since: null,
+      advice: typeof remedy === 'string' ? remedy : 'headgate doctor, on the worker’s machine',
+    },
+  ];
 }
 
 function queueTrouble(queue: Queue, now: Date): readonly Trouble[] {

@@ -1,6 +1,12 @@
 import type { Condition, Signal } from '@headgate/domain';
 import type { Complaint } from '../problems/index.js';
-import { type ExpressionContext, expressionContext } from './context.js';
+import {
+  type ExpressionContext,
+  expressionContext,
+  GOAL_ROOTS,
+  type GoalContext,
+  type Roots,
+} from './context.js';
 import { compileExpression } from './expression.js';
 
 /** An error is not a "no" that was meant: the caller treats it as not eligible and says the detail. */
@@ -11,13 +17,18 @@ export type CompiledCondition =
       readonly ok: true;
       /** Dotted paths that the condition reads. */
       readonly reads: ReadonlySet<string>;
-      evaluate(context: ExpressionContext): Judgement;
+      evaluate(context: ExpressionContext | GoalContext): Judgement;
     }
   | { readonly ok: false; readonly problem: Complaint };
 
 /** Compiles a `when`. Evaluation never throws. */
-export function compileCondition(source: string): CompiledCondition {
-  const compiled = compileExpression(source);
+export const compileCondition = (source: string): CompiledCondition => compileFor(source);
+
+/** Compiles the `until` of a goal. */
+export const compileGoalCondition = (source: string): CompiledCondition => compileFor(source, GOAL_ROOTS);
+
+function compileFor(source: string, roots?: Roots): CompiledCondition {
+  const compiled = compileExpression(source, roots);
   if (!compiled.ok) return compiled;
   const { expression } = compiled;
   if (expression.type !== 'bool' && expression.type !== 'dyn') {
@@ -25,7 +36,10 @@ export function compileCondition(source: string): CompiledCondition {
       ok: false,
       problem: {
         message: `the condition gives ${expression.type === 'int' ? 'a number' : `a ${expression.type}`}, not true or false`,
-        fix: 'Compare it with something: event.action == "opened".',
+        fix:
+          roots === GOAL_ROOTS
+            ? 'Compare it with something: observation.exitCode == 0.'
+            : 'Compare it with something: event.action == "opened".',
       },
     };
   }

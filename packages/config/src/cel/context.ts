@@ -1,4 +1,4 @@
-import type { Signal } from '@headgate/domain';
+import type { ObservationFacts, Signal } from '@headgate/domain';
 
 /** What an expression may read of the repository; the ids are the forge's, stable under rename. */
 export interface RepositoryFacts {
@@ -16,20 +16,51 @@ export interface TargetFacts {
   readonly aspect: string | null;
 }
 
-/** The three roots of every condition and template. */
+/** A person's command in a comment; both empty where there is none, so that a condition may always compare. */
+export interface CommandFacts {
+  readonly name: string;
+  readonly argument: string;
+}
+
+/** The four roots of every condition and template. */
 export interface ExpressionContext {
   /** The payload as the source sent it. Null for a schedule and a person. */
   readonly event: unknown;
   readonly repository: RepositoryFacts | null;
   readonly target: TargetFacts | null;
+  readonly command: CommandFacts;
 }
 
-/** The fields of the roots whose shape is ours, so that a typing error is found when the file is read. */
-export const ROOT_FIELDS: Readonly<Record<string, readonly string[] | null>> = {
+/** Roots and their fields where the shape is ours, so that a typing error is found when the file is read. */
+export type Roots = Readonly<Record<string, readonly string[] | null>>;
+
+const REPOSITORY_FIELDS = ['id', 'name', 'owner', 'fullName', 'defaultBranch'];
+
+/** What a `when` and a template read. */
+export const SIGNAL_ROOTS: Roots = {
   event: null,
-  repository: ['id', 'name', 'owner', 'fullName', 'defaultBranch'],
+  repository: REPOSITORY_FIELDS,
   target: ['kind', 'id', 'ref', 'aspect'],
+  command: ['name', 'argument'],
 };
+
+/** What the `until` of a goal reads. */
+export const GOAL_ROOTS: Roots = {
+  observation: ['kind', 'exitCode', 'output', 'status', 'body', 'json', 'version', 'ref'],
+  repository: REPOSITORY_FIELDS,
+};
+
+export interface GoalContext {
+  readonly observation: ObservationFacts;
+  readonly repository: RepositoryFacts | null;
+}
+
+export function goalContext(
+  observation: ObservationFacts,
+  repository: NonNullable<Signal['repository']> | null,
+): GoalContext {
+  return { observation, repository: repository === null ? null : repositoryFacts(repository) };
+}
 
 export function expressionContext(signal: Signal): ExpressionContext {
   return {
@@ -41,6 +72,7 @@ export function expressionContext(signal: Signal): ExpressionContext {
       ref: signal.target.ref,
       aspect: signal.target.aspect,
     },
+    command: { name: signal.command?.name ?? '', argument: signal.command?.argument ?? '' },
   };
 }
 

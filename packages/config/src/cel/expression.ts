@@ -5,7 +5,7 @@
  */
 import { TypeError as CelTypeError, Environment, EvaluationError, ParseError } from '@marcbachmann/cel-js';
 import { type Complaint, suggest } from '../problems/index.js';
-import { type ExpressionContext, ROOT_FIELDS } from './context.js';
+import { type ExpressionContext, GOAL_ROOTS, type GoalContext, type Roots, SIGNAL_ROOTS } from './context.js';
 import { inspect } from './inspect.js';
 
 const MAX_EXPRESSION_CHARACTERS = 2000;
@@ -16,7 +16,9 @@ export interface Expression {
   /** CEL's name of the result's type as far as it is known beforehand: `bool`, `string`, `dyn` … */
   readonly type: string;
   readonly reads: ReadonlySet<string>;
-  evaluate(context: ExpressionContext): { readonly value: unknown } | { readonly error: string };
+  evaluate(
+    context: ExpressionContext | GoalContext,
+  ): { readonly value: unknown } | { readonly error: string };
 }
 
 export type Compiled =
@@ -32,13 +34,17 @@ const ARITHMETIC: Readonly<Record<string, (a: number, b: number) => number>> = {
   '%': (a, b) => a % b,
 };
 
-const environment = makeEnvironment();
+/** One for each set of roots: what an expression may read is known before it is run. */
+const ENVIRONMENTS = new Map<Roots, Environment>([
+  [SIGNAL_ROOTS, makeEnvironment(SIGNAL_ROOTS)],
+  [GOAL_ROOTS, makeEnvironment(GOAL_ROOTS)],
+]);
 
-function makeEnvironment(): Environment {
+function makeEnvironment(roots: Roots): Environment {
   const made = new Environment({
     limits: { maxAstNodes: 200, maxDepth: 30, maxListElements: 100, maxMapEntries: 20, maxCallArguments: 8 },
   });
-  for (const root of Object.keys(ROOT_FIELDS)) made.registerVariable(root, 'dyn');
+  for (const root of Object.keys(roots)) made.registerVariable(root, 'dyn');
   for (const [operator, apply] of Object.entries(ARITHMETIC)) {
     const numbers = (a: number | bigint, b: number | bigint): number => apply(Number(a), Number(b));
     made.registerOperator(`double ${operator} int`, numbers);
@@ -47,18 +53,18 @@ function makeEnvironment(): Environment {
   return made;
 }
 
-export function compileExpression(source: string): Compiled {
+export function compileExpression(source: string, roots: Roots = SIGNAL_ROOTS): Compiled {
   if (source.trim() === '')
     return refuse('the expression is empty', 'Write a condition, or remove the line.');
   if (source.length > MAX_EXPRESSION_CHARACTERS) {
     return refuse(`the expression has more than ${MAX_EXPRESSION_CHARACTERS} characters`, 'Shorten it.');
   }
   try {
-    const parsed = environment.parse(source);
-    const { complaint, reads, walksLists } = inspect(parsed.ast);
+    const parsed = (ENVIRONMENTS.get(roots) ?? makeEnvironment(roots)).parse(source);
+    const { complaint, reads, walksLists } = inspect(parsed.ast, roots);
     if (complaint !== null) return { ok: false, problem: complaint };
     const checked = parsed.check();
-    if (!checked.valid) return { ok: false, problem: explain(checked.error, source) };
+    if (!checked.valid) return { ok: false, problem: explain(checked.error, source, roots) };
     return {
       ok: true,
       expression: {
@@ -71,29 +77,28 @@ export function compileExpression(source: string): Compiled {
           try {
             return { value: parsed({ ...context }) as unknown };
           } catch (error) {
-            return { error: explain(error, source).message };
+            return { error: explain(error, source, roots).message };
           }
         },
       },
     };
   } catch (error) {
-    return { ok: false, problem: explain(error, source) };
+    return { ok: false, problem: explain(error, source, roots) };
   }
 }
 
 const refuse = (message: string, fix: string): Compiled => ({ ok: false, problem: { message, fix } });
 
-function explain(error: unknown, source: string): Complaint {
+function explain(error: unknown, source: string, roots: Roots): Complaint {
   if (!(error instanceof ParseError || error instanceof CelTypeError || error instanceof EvaluationError)) {
     const text = error instanceof Error ? error.message : String(error);
     return { message: `the expression cannot be evaluated: ${text}`, fix: 'Simplify it.' };
   }
-  const roots = Object.keys(ROOT_FIELDS);
   if (error.code === 'unknown_variable') {
     const name = error.summary.replace(/^Unknown variable: /, '');
     return {
       message: `the expression reads "${name}", which is not there`,
-      fix: `It may read ${roots.join(', ')}. ${hint(name, roots)}`.trim(),
+      fix: `It may read ${Object.keys(roots).join(', ')}. ${hint(name, roots)}`.trim(),
     };
   }
   if (error.code === 'no_such_key') {
@@ -115,9 +120,12 @@ function explain(error: unknown, source: string): Complaint {
     : { message: `the expression is not valid CEL: ${summary}${column}`, fix: 'Correct it.' };
 }
 
-const hint = (name: string, roots: readonly string[]): string => {
-  const sentence = suggest(name, roots);
-  return sentence.startsWith('Did') ? sentence : `Payload fields stand below event: event.${name}.`;
+const hint = (name: string, roots: Roots): string => {
+  const sentence = suggest(name, Object.keys(roots));
+  if (sentence.startsWith('Did')) return sentence;
+  return roots === GOAL_ROOTS
+    ? `What was observed stands below observation: observation.json.${name}.`
+    : `Payload fields stand below event: event.${name}.`;
 };
 
 /** The dotted path that ends at `end`, for an error that names only its last step. */
@@ -127,10 +135,10 @@ function pathUpTo(source: string, end: number, field: string): string {
 }
 
 /** Longest list x number of values and characters. Stops counting once the product is too large. */
-function walkCost(context: ExpressionContext): number {
+function walkCost(context: ExpressionContext | GoalContext): number {
   let total = 0;
   let longest = 1;
-  const pending: unknown[] = [context.event];
+  const pending: unknown[] = Object.values(context);
   while (pending.length > 0 && longest * total <= MAX_WALK_COST) {
     const value = pending.pop();
     total += typeof value === 'string' ? value.length : 1;

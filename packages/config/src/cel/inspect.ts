@@ -7,7 +7,7 @@
  */
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { type Complaint, suggest } from '../problems/index.js';
-import { ROOT_FIELDS } from './context.js';
+import type { Roots } from './context.js';
 
 const FUNCTIONS = [
   ...['has', 'size', 'string', 'int', 'double', 'bool', 'type', 'dyn', 'timestamp', 'duration'],
@@ -25,7 +25,7 @@ export interface Inspection {
   readonly walksLists: boolean;
 }
 
-export function inspect(ast: ASTNode): Inspection {
+export function inspect(ast: ASTNode, roots: Roots): Inspection {
   const reads = new Set<string>();
   let complaint: Complaint | null = null;
   let walksLists = false;
@@ -60,7 +60,7 @@ export function inspect(ast: ASTNode): Inspection {
         const path = dotted(node);
         if (path !== null && !bound.has(path[0] ?? '')) {
           reads.add(path.join('.'));
-          checkRoot(path, refuse);
+          checkRoot(path, roots, refuse);
         }
         visit(node.args[0], bound, insideWalk);
         return;
@@ -106,9 +106,13 @@ function dotted(node: ASTNode): readonly string[] | null {
   return before === null ? null : [...before, node.args[1]];
 }
 
-function checkRoot(path: readonly string[], refuse: (message: string, fix: string) => void): void {
+function checkRoot(
+  path: readonly string[],
+  roots: Roots,
+  refuse: (message: string, fix: string) => void,
+): void {
   const [root, field] = path;
-  const fields = root !== undefined && Object.hasOwn(ROOT_FIELDS, root) ? ROOT_FIELDS[root] : undefined;
+  const fields = root !== undefined && Object.hasOwn(roots, root) ? roots[root] : undefined;
   if (!fields || field === undefined || fields.includes(field)) return;
   refuse(`${root} has no field "${field}"`, suggest(field, fields));
 }

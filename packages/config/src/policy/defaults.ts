@@ -1,5 +1,5 @@
 /** What holds when the file says nothing. A real forge is treated more carefully than a local repository. */
-import type { RetryPolicy, RunLimits } from '@headgate/domain';
+import type { RateLimit, RetryPolicy, RunLimits } from '@headgate/domain';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -25,6 +25,9 @@ export const DEFAULT_RUN_LIMITS: Omit<RunLimits, 'costUsd'> = {
 /** A run on a real forge costs at most this; a day has no default. */
 export const REAL_FORGE_RUN_USD = 3;
 export const REAL_FORGE_ATTEMPTS = 2;
+/** More runs than this on one target or by one person in an hour is a loop or an accident. */
+export const REAL_FORGE_RUNS_PER_TARGET: RateLimit = { limit: 20, windowMs: 3_600_000 };
+export const REAL_FORGE_RUNS_PER_ACTOR: RateLimit = { limit: 100, windowMs: 3_600_000 };
 
 export const DEFAULT_RETRY: RetryPolicy = {
   maxAttempts: 3,
@@ -38,16 +41,19 @@ export const DEFAULT_RETENTION_DAYS = { receipts: 90, payloads: 14, events: 90 }
 export const DEFAULT_CATCH_UP = { mode: 'latest', windowMs: DAY_MS } as const;
 export const DEFAULT_CATCH_UP_MAX = { none: 0, latest: 1, all: 10 };
 
-/** Never in a result, whatever the route says: CI and the configuration of agents are code that runs later. */
-export const PROTECTED_PATHS: readonly string[] = [
-  '.github/**',
-  '.headgate.yaml',
-  '**/CLAUDE.md',
-  '**/AGENTS.md',
-  '.claude/**',
-  '.codex/**',
-  '.mcp.json',
-];
+/** A goal is bounded in every way but money, whatever its file leaves out. */
+export const DEFAULT_GOAL_STOP = { maxRuns: 5, deadlineMs: 7 * DAY_MS, noProgress: 3 };
+export const DEFAULT_GOAL_CADENCE = '@every 10m';
+export const DEFAULT_OBSERVATION_MS = 5 * MINUTE_MS;
 
 /** Seconds in front of the queue. */
 export const HEAD_START_SECONDS = { urgent: 4 * 3600, high: 3600, normal: 0, low: -3600 };
+
+/** A source that is polled is looked at this often. */
+export const DEFAULT_POLL_MS = 30_000;
+/** A source with a hook is looked at this often, for what the hook did not bring. */
+export const DEFAULT_SCAN_MS = 300_000;
+/** Tries of the forge's redelivery for one failed delivery. */
+export const DEFAULT_REDELIVERIES = 3;
+/** How far a signed time may be from ours. */
+export const DEFAULT_TOLERANCE_MS = 300_000;

@@ -1,9 +1,24 @@
 /** The second reading: names become references, defaults are filled in, what contradicts itself is noted. */
-import type { AgentPolicy, GlobalLimits, Policy, SourcePolicy, TenantPolicy } from '@headgate/domain';
+import {
+  type AgentPolicy,
+  DEFAULT_LOOP_GUARD,
+  type GlobalLimits,
+  type LoopGuardPolicy,
+  type Policy,
+  type RateLimit,
+  type SourcePolicy,
+  type TenantPolicy,
+} from '@headgate/domain';
 import { EXAMPLE_AGENT_COMMAND } from '../schema/agents.js';
 import type { HeadgateFile } from '../schema/headgate-file.js';
 import { DEFAULT_LEASE } from '../schema/lease.js';
-import { DAY_MS, DEFAULT_RETENTION_DAYS, DEFAULT_TENANT } from './defaults.js';
+import {
+  DAY_MS,
+  DEFAULT_RETENTION_DAYS,
+  DEFAULT_TENANT,
+  REAL_FORGE_RUNS_PER_ACTOR,
+  REAL_FORGE_RUNS_PER_TARGET,
+} from './defaults.js';
 import { digestOf } from './digest.js';
 import type { Notebook } from './notebook.js';
 import { resolveQueues } from './queues.js';
@@ -38,6 +53,7 @@ export function resolvePolicy({ file, broken, prompts, options }: ResolveInput, 
     queues,
     limits: resolveLimits(file),
     budgets: { perRunUsd: file.budgets?.perRunUsd ?? null, perDayUsd: file.budgets?.perDayUsd ?? null },
+    loopGuard: resolveLoopGuard(file, sources),
     lease: file.lease ?? DEFAULT_LEASE,
     retentionDays: {
       receipts: days(file.retention?.receipts) ?? DEFAULT_RETENTION_DAYS.receipts,
@@ -70,6 +86,9 @@ function resolveAgents(file: HeadgateFile): readonly AgentPolicy[] {
     command: agent.command,
     env: agent.env ?? {},
     trustedExample: agent.command[0] === EXAMPLE_AGENT_COMMAND,
+    ...(agent.network === undefined
+      ? {}
+      : { network: { setup: agent.network.setup ?? [], agent: agent.network.agent ?? [] } }),
   }));
 }
 
@@ -80,6 +99,24 @@ function resolveLimits({ limits }: HeadgateFile): GlobalLimits {
     maxActivePerUser: limits?.maxActivePerUser ?? null,
     maxActiveByRisk: limits?.maxActiveByRisk ?? {},
     maxActiveByProvider: limits?.maxActiveByProvider ?? {},
+  };
+}
+
+/** Rates hold by default on a real forge only: an example may run as often as it likes. */
+function resolveLoopGuard({ loopGuard }: HeadgateFile, sources: readonly SourcePolicy[]): LoopGuardPolicy {
+  const isReal = sources.some(({ realForge }) => realForge);
+  const rateOf = (
+    written: false | { readonly runs: number; readonly within: number } | undefined,
+    usual: RateLimit,
+  ): RateLimit | null => {
+    if (written === undefined) return isReal ? usual : null;
+    return written === false ? null : { limit: written.runs, windowMs: written.within };
+  };
+  return {
+    maxHops: loopGuard?.maxHops ?? DEFAULT_LOOP_GUARD.maxHops,
+    maxRunsSinceHuman: loopGuard?.maxRunsSinceHuman ?? DEFAULT_LOOP_GUARD.maxRunsSinceHuman,
+    perTarget: rateOf(loopGuard?.perTarget, REAL_FORGE_RUNS_PER_TARGET),
+    perActor: rateOf(loopGuard?.perActor, REAL_FORGE_RUNS_PER_ACTOR),
   };
 }
 

@@ -1,5 +1,12 @@
 /** A route of the file as the rest of the product reads it: every default applied, every name resolved. */
-import type { AgentPolicy, QueuePolicy, RoutePolicy, SourcePolicy, TenantPolicy } from '@headgate/domain';
+import {
+  type AgentPolicy,
+  PROTECTED_PATHS,
+  type QueuePolicy,
+  type RoutePolicy,
+  type SourcePolicy,
+  type TenantPolicy,
+} from '@headgate/domain';
 import { compileTemplate } from '../cel/index.js';
 import { type Path, suggest } from '../problems/index.js';
 import type { HeadgateFile } from '../schema/headgate-file.js';
@@ -10,7 +17,6 @@ import {
   DEFAULT_RUN_LIMITS,
   DEFAULT_TENANT,
   HEAD_START_SECONDS,
-  PROTECTED_PATHS,
   REAL_FORGE_ATTEMPTS,
   REAL_FORGE_RUN_USD,
 } from './defaults.js';

@@ -5,6 +5,7 @@ import { type Folders, isNetworkUrl, resolveRepositoryUrl } from '../schema/repo
 import { parseReference } from '../secrets/index.js';
 import { DEFAULT_TENANT } from './defaults.js';
 import type { Notebook } from './notebook.js';
+import { resolveWayIn } from './way-in.js';
 
 /** Names that signals of our own triggers carry as their source. */
 const RESERVED_SOURCES = ['api', 'schedule', 'goal', 'manual'];
@@ -37,7 +38,7 @@ export function resolveSources(
         source.tenant === undefined ? `Write one of: ${tenants.join(', ')}.` : suggest(tenant, tenants),
       );
     }
-    const repositories = Object.entries(source.repositories).map(([fullName, repository]) => ({
+    const repositories = Object.entries(source.repositories ?? {}).map(([fullName, repository]) => ({
       fullName,
       url: resolveRepositoryUrl(repository.url, options),
       defaultBranch: repository.defaultBranch ?? null,
@@ -45,18 +46,10 @@ export function resolveSources(
     }));
     warnOfSameName(id, repositories, notes);
     const realForge =
-      options.realForge ?? Object.values(source.repositories).some(({ url }) => isNetworkUrl(url));
-    const webhookSecrets = source.kind === 'github' ? source.webhookSecrets : [];
-    if (realForge) refuseWrittenSecrets(id, webhookSecrets, notes);
-    return {
-      id,
-      kind: source.kind,
-      webhookSecrets,
-      authority: source.kind === 'github' ? 'payload' : 'source',
-      repositories,
-      tenant,
-      realForge,
-    };
+      options.realForge ?? Object.values(source.repositories ?? {}).some(({ url }) => isNetworkUrl(url));
+    const wayIn = resolveWayIn(source, listensToGit(file), notesAt(path, notes));
+    if (realForge) refuseWrittenSecrets(id, wayIn.webhookSecrets, notes);
+    return { id, kind: source.kind, ...wayIn, repositories, tenant, realForge };
   });
 }
 
@@ -87,3 +80,14 @@ function refuseWrittenSecrets(id: string, references: readonly string[], notes: 
     );
   }
 }
+
+const notesAt =
+  (path: readonly string[], notes: Notebook) =>
+  (key: string, message: string, fix: string): void =>
+    notes.problem([...path, key], message, fix);
+
+/** A git source is looked at only for those who want to know. */
+const listensToGit = (file: HeadgateFile): boolean =>
+  Object.values(file.routes ?? {}).some(({ on }) =>
+    on.some((entry) => typeof entry === 'string' && entry.startsWith('git.')),
+  );

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { notSupported } from '../not-supported.js';
 import { suggest } from '../problems/index.js';
 import { complain, say } from './complaint.js';
+import { agentNetwork } from './network.js';
 import { text } from './scalars.js';
 import { strict } from './strict.js';
 
@@ -49,8 +50,19 @@ export const agent = strict('agent', {
         }),
     )
     .optional(),
-}).superRefine(({ command, env }, context) => {
+  network: agentNetwork.optional(),
+}).superRefine(({ command, env, network }, context) => {
   if (command[0] !== EXAMPLE_AGENT_COMMAND) return;
+  if ((network?.agent ?? []).length > 0) {
+    complain(
+      context,
+      {
+        message: 'the example agent takes no network list',
+        fix: 'It reaches nothing; use it for setup only.',
+      },
+      ['network', 'agent'],
+    );
+  }
   for (const name of Object.keys(env ?? {})) {
     if (EXAMPLE_AGENT_ENV.test(name)) continue;
     complain(

@@ -48,16 +48,25 @@ const plainPath = (path: readonly PropertyKey[]): Path =>
 const isWrongType = (issue: Issue): boolean => issue.code === 'invalid_type' && issue.path.length === 0;
 
 /**
- * Of a union's branches the one whose type fits what was written, and of several the one with the fewest
+ * Of a union's branches the one whose type and keys fit what was written, and of several the one with the fewest
  * issues. When no type fits: the branch that has a sentence of its own about it; else null.
  */
 function branchMeant(branches: readonly (readonly Issue[])[]): readonly Issue[] | null {
   const fitting = branches.filter((issues) => !issues.some(isWrongType));
-  const [fewest] = fitting.toSorted((a, b) => a.length - b.length);
+  const [fewest] = fitting.toSorted(
+    (a, b) => Number(isForeign(a)) - Number(isForeign(b)) || a.length - b.length,
+  );
   const later = fewest?.filter(({ message }) => decode(message)?.some(({ isLater }) => isLater === true));
   if (later !== undefined && later.length > 0) return later;
   return fewest ?? branches.find((issues) => issues.some(({ message }) => decode(message) !== null)) ?? null;
 }
+
+/** Another map was meant: this one lacks a key of its own, and does not know what is there. */
+const isForeign = (issues: readonly Issue[]): boolean =>
+  issues.some((issue) => issue.code === 'unrecognized_keys' && issue.path.length === 0) &&
+  issues.some(
+    (issue) => issue.code === 'invalid_type' && issue.path.length === 1 && issue.input === undefined,
+  );
 
 const expectedTypes = (issues: readonly Issue[]): readonly string[] =>
   issues.flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected] : []));

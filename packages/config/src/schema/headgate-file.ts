@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { agent } from './agents.js';
 import { say } from './complaint.js';
 import { lease } from './lease.js';
-import { budgets, capabilities, globalLimits, retention, tenant } from './limits.js';
+import { budgets, capabilities, globalLimits, loopGuard, retention, tenant } from './limits.js';
 import { route } from './routes.js';
 import { id, risk } from './scalars.js';
 import { source } from './sources.js';
@@ -39,6 +39,7 @@ export const headgateFile = strict('file', {
     .optional(),
   limits: globalLimits.optional(),
   budgets: budgets.optional(),
+  loopGuard: loopGuard.optional(),
   lease: lease.optional(),
   retention: retention.optional(),
 });

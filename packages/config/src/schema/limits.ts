@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { complain, say } from './complaint.js';
 import { count, duration, risk, size, text, usd } from './scalars.js';
+import { timezone } from './schedules.js';
 import { strict } from './strict.js';
-import { timezone } from './triggers.js';
 
 const DAY_MS = 86_400_000;
 const stage = duration({ minMs: 1_000, maxMs: 7 * DAY_MS });
@@ -44,6 +44,19 @@ export const tenant = strict('tenant', {
     maxActive: count(0, MAX_SLOTS).optional(),
     maxQueued: count(0, 10_000_000).optional(),
   }).optional(),
+});
+
+const rate = strict(null, {
+  runs: count(1, 100_000),
+  within: duration({ minMs: 60_000, maxMs: 31 * DAY_MS }),
+});
+
+/** What keeps our own runs from causing each other. A rate of false is none. */
+export const loopGuard = strict(null, {
+  maxHops: count(0, 100).optional(),
+  maxRunsSinceHuman: count(1, 1_000).optional(),
+  perTarget: z.union([z.literal(false), rate]).optional(),
+  perActor: z.union([z.literal(false), rate]).optional(),
 });
 
 export const budgets = strict(null, {

@@ -1,10 +1,11 @@
+import { SOURCE_KINDS } from '@headgate/domain';
 import { z } from 'zod';
 import { notSupported } from '../not-supported.js';
 import { suggest } from '../problems/index.js';
 import { checkReference } from '../secrets/reference.js';
 import { complain, say } from './complaint.js';
 import { checkRepositoryUrl } from './repository-url.js';
-import { id, text } from './scalars.js';
+import { count, duration, id, text, word } from './scalars.js';
 import { strict } from './strict.js';
 
 const REPOSITORY_NAME = /^[A-Za-z0-9_.-]+(\/[A-Za-z0-9_.-]+)*$/;
@@ -43,51 +44,86 @@ const secretReference = text(1024).superRefine((reference, context) => {
   if (wrong !== null) complain(context, wrong);
 });
 
-const github = strict('source', {
-  kind: z.literal('github'),
-  tenant: id.optional(),
-  webhookSecrets: z
+const webhookSecrets = (example: string) =>
+  z
     .array(secretReference)
     .min(1, {
-      error: say(
-        'no secret is named, so no delivery could be trusted',
-        `Write [ "\${GITHUB_WEBHOOK_SECRET}" ].`,
-      ),
+      error: say('no secret is named, so no delivery could be trusted', `Write [ "\${${example}}" ].`),
     })
     .max(10, {
       error: say('more than 10 secrets', 'Keep the ones in use: two while one replaces the other.'),
-    }),
-  authority: z
-    .enum(['payload'], {
-      error: ({ input }) =>
-        input === 'source'
-          ? say(
-              'authority "source" is not supported in this version',
-              'Write payload: heads are read again by git.',
-            )
-          : say(`"${String(input)}" is not an authority`, 'Write payload.'),
-    })
-    .optional(),
+    });
+
+const SHORTEST_LOOK_MS = 5_000;
+const LONGEST_LOOK_MS = 86_400_000;
+
+/** `true`, `false`, or how often. */
+const looks = z.union([
+  z.boolean(),
+  strict(null, { every: duration({ minMs: SHORTEST_LOOK_MS, maxMs: LONGEST_LOOK_MS }).optional() }),
+]);
+
+const replayWindow = duration({ minMs: 60_000 });
+
+const apiUrl = text(2048).refine((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol), {
+  error: say('not the address of an API', 'Write https://github.example.com/api/v3.'),
+});
+
+const github = strict('source', {
+  kind: z.literal('github'),
+  tenant: id.optional(),
+  app: secretReference.optional(),
+  token: secretReference.optional(),
+  baseUrl: apiUrl.optional(),
+  webhookSecrets: webhookSecrets('GITHUB_WEBHOOK_SECRET').optional(),
+  poll: looks.optional(),
+  scan: looks.optional(),
+  redeliver: count(0, 10).optional(),
+  self: strict(null, {
+    appId: count(1, Number.MAX_SAFE_INTEGER).optional(),
+    logins: z.array(text(100)).max(20).optional(),
+  }).optional(),
+  authority: word('an authority', ['payload', 'source']).optional(),
+  replayWindow: replayWindow.optional(),
   repositories: repositories(GITHUB_NAME, 'owner/name'),
 });
 
 const git = strict('source', {
   kind: z.literal('git'),
   tenant: id.optional(),
+  poll: looks.optional(),
+  replayWindow: replayWindow.optional(),
   repositories: repositories(REPOSITORY_NAME, 'name or group/name'),
 });
 
-const KINDS = ['github', 'git'];
+const cloudevents = strict('source', {
+  kind: z.literal('cloudevents'),
+  tenant: id.optional(),
+  from: z.array(text(512)).min(1).max(50).optional(),
+  replayWindow: replayWindow.optional(),
+  repositories: repositories(REPOSITORY_NAME, 'name or group/name').optional(),
+});
 
-export const source = z.discriminatedUnion('kind', [github, git], {
+const standardWebhooks = strict('source', {
+  kind: z.literal('standard-webhooks'),
+  tenant: id.optional(),
+  webhookSecrets: webhookSecrets('WEBHOOK_SECRET'),
+  tolerance: duration({ minMs: 10_000, maxMs: 3_600_000 }).optional(),
+  replayWindow: replayWindow.optional(),
+  repositories: repositories(REPOSITORY_NAME, 'name or group/name').optional(),
+});
+
+export const source = z.discriminatedUnion('kind', [github, git, cloudevents, standardWebhooks], {
   error: ({ input }) => {
     if (typeof input !== 'object' || input === null) return undefined;
     const kind = 'kind' in input ? String(input.kind) : '';
     if (kind === '')
-      return say('the kind of the source is missing', `Write kind: ${KINDS.join(' or kind: ')}.`);
+      return say('the kind of the source is missing', `Write kind: ${SOURCE_KINDS.join(' or kind: ')}.`);
     const later = notSupported('sourceKind', kind);
     return later === null
-      ? say(`"${kind}" is not a kind of source`, suggest(kind, KINDS))
+      ? say(`"${kind}" is not a kind of source`, suggest(kind, SOURCE_KINDS))
       : say(later.message, later.fix);
   },
 });
+
+export type SourceEntry = z.output<typeof source>;

@@ -1,115 +1,14 @@
-/** `on`: what wakes a route. Events by name, `manual`, and schedules. */
-import { Cron } from 'croner';
+/** `on`: what wakes a route. Events by name, `manual`, schedules and goals. */
 import { z } from 'zod';
 import { notSupported } from '../not-supported.js';
-import { type Complaint, suggest } from '../problems/index.js';
 import { complain, say } from './complaint.js';
 import { checkGithubEvent } from './github-events.js';
-import { count, duration, formatDuration, parseDuration, word } from './scalars.js';
-import { strict } from './strict.js';
+import { goalTrigger } from './goals.js';
+import { schedule } from './schedules.js';
 
-const NICKNAMES = ['@hourly', '@daily', '@midnight', '@weekly', '@monthly', '@yearly', '@annually'];
-const SHORTEST_EVERY_MS = 1_000;
-/** A fixed instant: whether a pattern ever fires does not depend on when the file is read. */
-const REFERENCE = new Date('2024-01-01T00:00:00Z');
-
-/** The period of `@every 20s` in ms; null when it is another kind of schedule. */
-function everyMs(cron: string): number | null {
-  const written = /^@every\s+(\S+)$/.exec(cron);
-  return written?.[1] === undefined ? null : parseDuration(written[1]);
-}
-
-function checkCron(cron: string): Complaint | null {
-  if (cron.startsWith('@every')) {
-    const period = everyMs(cron);
-    if (period === null)
-      return { message: `"${cron}" has no duration`, fix: 'Write @every 20s or @every 1h30m.' };
-    return period < SHORTEST_EVERY_MS
-      ? { message: `"${cron}" is too often`, fix: `Write at least ${formatDuration(SHORTEST_EVERY_MS)}.` }
-      : null;
-  }
-  if (cron.startsWith('@')) {
-    return NICKNAMES.includes(cron)
-      ? null
-      : { message: `"${cron}" is not a schedule`, fix: suggest(cron, [...NICKNAMES, '@every 20s']) };
-  }
-  const fields = cron.trim().split(/\s+/).length;
-  if (fields !== 5) {
-    return {
-      message: `"${cron}" has ${fields === 1 ? 'one field' : `${fields} fields`}, a schedule has five`,
-      fix: 'Write minute, hour, day of month, month, day of week: "0 3 * * 1".',
-    };
-  }
-  try {
-    const first = new Cron(cron, { mode: '5-part', paused: true, timezone: 'UTC' }).nextRun(REFERENCE);
-    return first === null ? { message: `"${cron}" never happens`, fix: 'Name a day that exists.' } : null;
-  } catch (error) {
-    const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error);
-    return { message: `"${cron}" is not a schedule: ${lowerFirst(reason)}`, fix: 'Correct that field.' };
-  }
-}
-
-const lowerFirst = (sentence: string): string => sentence.slice(0, 1).toLowerCase() + sentence.slice(1);
-
-function isTimezone(name: string): boolean {
-  // A bare offset ("+02:00") is accepted by Intl, and has no daylight saving: a zone has letters.
-  if (!/^[A-Za-z]/.test(name)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-const ZONES = Intl.supportedValuesOf('timeZone');
-
-/** An IANA time zone. */
-export const timezone = z
-  .string()
-  .max(64)
-  .refine(isTimezone, {
-    error: ({ input }) => {
-      const nearest = suggest(String(input), ZONES);
-      return say(
-        `"${String(input)}" is not a time zone`,
-        nearest.startsWith('Did') ? nearest : 'Use an IANA name such as Europe/Berlin or UTC.',
-      );
-    },
-  });
-
-const OVERLAPS = ['skip', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther', 'allowAll'] as const;
-
-const catchUp = strict(null, {
-  mode: word('a catch-up mode', ['none', 'latest', 'all']).optional(),
-  window: duration({ minMs: 1_000 }).optional(),
-  max: count(1, 1_000).optional(),
-});
-
-const schedule = strict('trigger', {
-  cron: z.string().superRefine((cron, context) => {
-    const wrong = checkCron(cron);
-    if (wrong !== null) complain(context, wrong);
-  }),
-  timezone: timezone.optional(),
-  jitter: duration({ maxMs: 86_400_000 }).optional(),
-  overlap: word('an overlap rule', OVERLAPS).optional(),
-  catchUp: catchUp.optional(),
-}).superRefine(({ cron, jitter }, context) => {
-  const period = everyMs(cron);
-  if (period !== null && jitter !== undefined && jitter >= period) {
-    complain(
-      context,
-      {
-        message: `a jitter of ${formatDuration(jitter)} is not shorter than the period, ${formatDuration(period)}`,
-        fix: 'Shorten it.',
-      },
-      ['jitter'],
-    );
-  }
-});
-
-const NAME = /^(manual|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+)$/;
+const NAME = /^(manual|[a-z][a-z0-9_-]*(\.[A-Za-z0-9_-]+)+)$/;
+/** Events whose names are their sender's. */
+const FREE = /^(cloudevents|webhook)\./;
 
 const named = z
   .string()
@@ -121,9 +20,10 @@ const named = z
       if (wrong !== null) complain(context, wrong);
       return;
     }
+    if (name === 'git.push' || FREE.test(name)) return;
     complain(context, {
-      message: `"${name}" is no event of a source of this version`,
-      fix: 'Events are called github.EVENT.ACTION.',
+      message: `"${name}" is no event of any source`,
+      fix: 'Events are called github.EVENT.ACTION, git.push, cloudevents.TYPE or webhook.TYPE.',
     });
   });
 
@@ -135,12 +35,12 @@ function explainName(name: string): string {
   }
   return say(
     `"${name}" is no trigger`,
-    'Write an event (github.check_run.completed), manual, or { cron: "0 3 * * 1" }.',
+    'Write an event (github.check_run.completed), manual, { cron: "0 3 * * 1" }, or { goal: … }.',
   );
 }
 
 export const triggers = z
-  .array(z.union([named, schedule]))
+  .array(z.union([named, schedule, goalTrigger]))
   .min(1, { error: say('the list is empty, so nothing could start the route', 'Write [manual] at least.') })
   .max(50, { error: say('more than 50 triggers', 'Split the route.') });
 

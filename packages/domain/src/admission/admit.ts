@@ -4,6 +4,7 @@ import type { RoutePolicy } from '../policy.js';
 import { counted } from '../sentences.js';
 import { order, type VersionPoint } from '../source-order.js';
 import { decide } from './decision.js';
+import { lineage } from './guard.js';
 import type { AdmissionState, AdmissionWrite, Candidate, Decision, LiveRun, TaskState } from './types.js';
 
 /** A candidate with everything it is judged by. */
@@ -62,6 +63,7 @@ export function admit(asked: Asked, plan: AdmitPlan): Decision {
     publication,
     candidate,
     status: needsApproval ? 'WAITING_APPROVAL' : 'QUEUED',
+    lineage: lineage(asked),
   });
   if (becomesLatest(asked, plan)) writes.push({ kind: 'latest', taskId, ...asked.point });
   if (clearsLatch(asked, plan)) writes.push({ kind: 'latch', taskId, latch: null, candidate: null });

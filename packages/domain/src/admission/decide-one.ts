@@ -1,18 +1,20 @@
 /**
  * One signal against the state, in the order in which the questions are asked:
  *
- *  1. Was this delivery seen before?            DUPLICATE_DELIVERY
+ *  1. Was this delivery seen before?            DUPLICATE_DELIVERY, DUPLICATE_HOOK
  *  2. Was it decided without state?             the verdict
  *  3. Does it name work at all?                 NO_ROUTE, TASK_CONTRACT_INVALID
  *  4. May the tenant work?                      TENANT_SUSPENDED
- *  5. Was the task cancelled?                   TASK_CANCELLED
- *  6. Is this version known?                    DUPLICATE_WORK
- *  7. Does a newer version stand?               SUPERSEDED
- *  8. Is another version under way?             the route's onNewVersion
- *  9. Is there room in the queue?               QUEUE_FULL
- * 10. Else                                      ADMITTED (or APPROVAL_REQUIRED)
+ *  5. Is it the echo of our own commit?         SELF_TRIGGERED
+ *  6. Was the task cancelled?                   TASK_CANCELLED
+ *  7. Is this version known?                    DUPLICATE_WORK; a schedule found NOTHING_FOUND
+ *  8. Does a newer version stand?               SUPERSEDED
+ *  9. Do our own runs go round in a circle?     HOP_LIMIT, WORK_KEY_EXHAUSTED, RATE_EXCEEDED
+ * 10. Is another version under way?             the route's onNewVersion
+ * 11. Is there room in the queue?               QUEUE_FULL
+ * 12. Else                                      ADMITTED (or APPROVAL_REQUIRED)
  *
- * A person's retry or reset leaves out 5 and 6; a reset leaves out 7 as well, which makes it the way out of a
+ * A person's retry or reset leaves out 5, 6, 7 and 9; a reset leaves out 8 as well, which makes it the way out of a
  * wrong time in the source. Identity comes before order, so that a late repeat of a known version is told its
  * run and not that it is old.
  */
@@ -23,18 +25,21 @@ import { counted, quoted } from '../sentences.js';
 import { order, type VersionPoint } from '../source-order.js';
 import { checkWork, type WorkIdentity } from '../work.js';
 import { type Asked, admit } from './admit.js';
+import { aftermath } from './aftermath.js';
 import { type DecisionParts, decide } from './decision.js';
+import { echoOfOurs, guarded } from './guard.js';
 import { deliveryKey, taskKey } from './keys.js';
-import type {
-  AdmissionState,
-  AdmissionWrite,
-  Candidate,
-  Decision,
-  FirstDelivery,
-  KnownVersion,
-  LiveRun,
-  TaskState,
-  Verdict,
+import {
+  type AdmissionState,
+  type AdmissionWrite,
+  askedEventId,
+  type Candidate,
+  type Decision,
+  type FirstDelivery,
+  type KnownVersion,
+  type LiveRun,
+  type TaskState,
+  type Verdict,
 } from './types.js';
 
 /** How long a deferred signal waits when nobody named a time. */
@@ -42,9 +47,17 @@ export const DEFER_MS = 60_000;
 
 /** Decides one candidate. The state is not changed: `evolve` says what it is afterwards. */
 export function decideOne(state: AdmissionState, candidate: Candidate): Decision {
+  const decision = decided(state, candidate);
+  const also = aftermath(state, decision);
+  return also.length === 0 ? decision : { ...decision, writes: [...decision.writes, ...also] };
+}
+
+function decided(state: AdmissionState, candidate: Candidate): Decision {
   const first =
     candidate.parentReceiptId === null ? state.deliveries.get(deliveryKey(candidate.signal)) : undefined;
-  if (first !== undefined) return repeatedDelivery(candidate, first);
+  if (first !== undefined) return repeated(candidate, first, 'DUPLICATE_DELIVERY', 'delivery-dedupe');
+  const heard = heardBefore(state, candidate);
+  if (heard !== undefined) return repeated(candidate, heard, 'DUPLICATE_HOOK', 'command-dedupe');
 
   const { verdict, route, work } = candidate;
   if (verdict !== null && verdict.outcome !== 'accept') return byVerdict(state, candidate, verdict);
@@ -83,12 +96,23 @@ function withoutItsLatch(asked: Asked): Decision {
   return { ...decision, writes: [cleared, ...decision.writes] };
 }
 
+/** A command that another delivery brought: by a second hook, or edited and sent again. */
+function heardBefore(state: AdmissionState, { asked, signal, parentReceiptId }: Candidate) {
+  if (asked == null || parentReceiptId !== null) return undefined;
+  return state.deliveries.get(deliveryKey({ source: signal.source, eventId: askedEventId(asked) }));
+}
+
 /** The same trigger came twice: it is answered with what its first receipt led to. */
-function repeatedDelivery(candidate: Candidate, first: FirstDelivery): Decision {
+function repeated(
+  candidate: Candidate,
+  first: FirstDelivery,
+  reasonCode: 'DUPLICATE_DELIVERY' | 'DUPLICATE_HOOK',
+  rule: string,
+): Decision {
   return decide(candidate, {
     outcome: 'reject',
-    reasonCode: 'DUPLICATE_DELIVERY',
-    rule: 'delivery-dedupe',
+    reasonCode,
+    rule,
     runId: first.runId,
     taskId: first.taskId,
     existing: true,
@@ -153,6 +177,8 @@ function byTask(asked: Asked): Decision {
     });
   }
   if (candidate.directive.kind !== 'none') return againByPerson(asked, candidate.directive);
+  const echo = echoOfOurs(asked);
+  if (echo !== null) return echo;
   if (task.cancelled) {
     return decide(candidate, {
       ...here,
@@ -163,6 +189,7 @@ function byTask(asked: Asked): Decision {
   }
   const known = task.versions.get(point.inputVersion);
   if (known !== undefined && holdsItsVersion(known, candidate)) {
+    if (candidate.signal.trigger === 'schedule') return unchanged(asked, known);
     return decide(candidate, {
       outcome: 'reject',
       reasonCode: 'DUPLICATE_WORK',
@@ -175,15 +202,30 @@ function byTask(asked: Asked): Decision {
   }
   const newer = newerStanding(point, task);
   if (newer !== null) return superseded(asked, newer);
-  return byRunsUnderWay(asked, route, known);
+  return guarded(asked) ?? byRunsUnderWay(asked, route, known);
+}
+
+/** A schedule looked at its source and saw what it had seen before. */
+function unchanged({ candidate, task, point }: Asked, known: KnownVersion): Decision {
+  return decide(candidate, {
+    outcome: 'no-work',
+    reasonCode: 'NOTHING_FOUND',
+    rule: 'schedule.unchanged',
+    facts: { detail: `It still stands at ${quoted(point.inputVersion)}.` },
+    taskId: task.taskId,
+    generation: known.generation,
+    metRunId: known.runId,
+  });
 }
 
 /**
  * Whether a known version keeps its place. A run that ended NO_WORK or POLICY_DENIED did nothing, so the next
- * signal may ask again; but a scan only sees the same version once more, and that is no news.
+ * signal may ask again; but a scan only sees the same version once more, and that is no news. A person who asks by a
+ * command or a button gets another run of what has ended; while it lives, they have found their run.
  */
 function holdsItsVersion(known: KnownVersion, candidate: Candidate): boolean {
-  const isFreed = known.outcome === 'NO_WORK' || known.outcome === 'POLICY_DENIED';
+  const isAskedAgain = candidate.cause?.isRequest === true && known.outcome !== null;
+  const isFreed = known.outcome === 'NO_WORK' || known.outcome === 'POLICY_DENIED' || isAskedAgain;
   const isLookAgain = candidate.signal.via === 'scan' || candidate.signal.via === 'poll';
   return !isFreed || isLookAgain;
 }

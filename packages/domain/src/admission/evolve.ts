@@ -2,20 +2,44 @@
 import type { RunId } from '../ids.js';
 import { PLACE, type RunStatus } from '../lifecycle.js';
 import { countsAsQueued } from './admit.js';
-import { deliveryKey, taskKey } from './keys.js';
-import type { AdmissionState, AdmissionWrite, Decision, FirstDelivery, LiveRun, TaskState } from './types.js';
+import { guardOf, touchedSubjects } from './guard.js';
+import { deliveryKey, rateKey, taskKey } from './keys.js';
+import {
+  type AdmissionState,
+  type AdmissionWrite,
+  askedEventId,
+  type Decision,
+  type FirstDelivery,
+  type GuardState,
+  type LiveRun,
+  type TaskState,
+} from './types.js';
 
 /** A working copy: its maps are its own, the tasks in them are never changed in place. */
 export interface AdmissionDraft extends AdmissionState {
   readonly deliveries: Map<string, FirstDelivery>;
   readonly tasks: Map<string, TaskState>;
   readonly queuedByTenant: Map<string, number>;
+  readonly guard: GuardDraft;
+  /** Decisions so far. */
+  readonly order: { count: number };
+}
+
+interface GuardDraft extends GuardState {
+  readonly touched: Map<string, Date>;
+  readonly started: Map<string, number>;
 }
 
 export const draftOf = (state: AdmissionState): AdmissionDraft => ({
   deliveries: new Map(state.deliveries),
   tasks: new Map(state.tasks),
   queuedByTenant: new Map(state.queuedByTenant),
+  guard: {
+    makers: guardOf(state).makers,
+    touched: new Map(guardOf(state).touched),
+    started: new Map(guardOf(state).started),
+  },
+  order: { count: 0 },
   now: state.now,
 });
 
@@ -23,7 +47,8 @@ export const draftOf = (state: AdmissionState): AdmissionDraft => ({
 export function evolve(state: AdmissionState, decision: Decision): AdmissionState {
   const draft = draftOf(state);
   evolveDraft(draft, decision);
-  return draft;
+  const { order: _order, ...after } = draft;
+  return after;
 }
 
 /** As `evolve`, in place: a batch copies the maps once. */
@@ -33,14 +58,19 @@ export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   if (candidate.parentReceiptId === null && !draft.deliveries.has(key)) {
     const { runId, taskId } = decision;
     draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
+    rememberAsked(draft, decision);
   }
+  // Later than everything before it in the batch, as in the database: an act and a run are never at one instant.
+  draft.order.count += 2;
+  const at = new Date(draft.now.getTime() + draft.order.count);
+  for (const write of decision.writes) remember(draft, write, at);
   if (candidate.work === null) return;
   const name = taskKey(candidate.tenant.id, candidate.work.workKey);
   let task = draft.tasks.get(name);
   if (task === undefined) return;
   let queued = draft.queuedByTenant.get(candidate.tenant.id) ?? 0;
   for (const write of decision.writes) {
-    const next = applyWrite(task, write);
+    const next = applyWrite(task, write, at);
     queued += countQueued(next) - countQueued(task);
     task = next;
   }
@@ -48,7 +78,33 @@ export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   draft.queuedByTenant.set(candidate.tenant.id, Math.max(0, queued));
 }
 
-function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
+/** A command counts as heard from its first delivery on. */
+function rememberAsked(draft: AdmissionDraft, { candidate, runId, taskId }: Decision): void {
+  if (candidate.asked == null) return;
+  const key = deliveryKey({ source: candidate.signal.source, eventId: askedEventId(candidate.asked) });
+  if (!draft.deliveries.has(key)) {
+    draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
+  }
+}
+
+/** What later candidates of other tasks see of it: a person's act, and one more run of its target and actor. */
+function remember({ guard }: AdmissionDraft, write: AdmissionWrite, at: Date): void {
+  if (write.kind === 'touch') {
+    // After the run that the act itself led to.
+    const touchedAt = new Date(at.getTime() + 1);
+    for (const { key } of touchedSubjects(write.candidate)) guard.touched.set(key, touchedAt);
+  }
+  if (write.kind !== 'admit') return;
+  const { cause, tenant } = write.candidate;
+  for (const kind of ['target', 'actor'] as const) {
+    const subject = cause?.[kind] ?? null;
+    if (subject === null) continue;
+    const key = rateKey(tenant.id, kind, subject);
+    guard.started.set(key, (guard.started.get(key) ?? 0) + 1);
+  }
+}
+
+function applyWrite(task: TaskState, write: AdmissionWrite, at: Date): TaskState {
   switch (write.kind) {
     case 'admit': {
       const { runId, generation, status, candidate } = write;
@@ -57,7 +113,8 @@ function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
       const { sourceAt, parentVersions } = candidate.signal;
       const run: LiveRun = { runId, generation, inputVersion, sourceAt, parentVersions, status };
       const versions = new Map(task.versions).set(inputVersion, { runId, generation, outcome: null });
-      return { ...task, live: [...task.live, run], versions };
+      const chain = { runs: write.lineage.chainRuns, at };
+      return { ...task, live: [...task.live, run], versions, chain };
     }
     case 'supersede':
       return endRun(task, write.runId, 'SUPERSEDED');
@@ -75,6 +132,8 @@ function applyWrite(task: TaskState, write: AdmissionWrite): TaskState {
     }
     case 'attach':
     case 'defer':
+    case 'touch':
+    case 'feedback':
       return task;
   }
 }

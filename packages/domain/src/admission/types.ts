@@ -4,6 +4,7 @@
  */
 import type { ReceiptId, RunId, TaskId } from '../ids.js';
 import type { RunStatus } from '../lifecycle.js';
+import type { Cause, Chain, Lineage, LoopGuardPolicy, Maker } from '../loop-guard.js';
 import type { Outcome } from '../outcome.js';
 import type { RoutePolicy, TenantPolicy } from '../policy.js';
 import type { ReasonCode } from '../reasons.js';
@@ -51,7 +52,26 @@ export interface Candidate {
   readonly directive: Directive;
   /** Set when a deferred signal or a latch is promoted: its delivery row is its own, not a duplicate. */
   readonly parentReceiptId: ReceiptId | null;
+  /** What the signal is in a chain of causes; null or absent: nothing guards it. */
+  readonly cause?: Cause | null;
+  /** By default DEFAULT_LOOP_GUARD. */
+  readonly guard?: LoopGuardPolicy;
+  /** Where a person asked for this; null: nobody did, or where nothing can be answered. */
+  readonly asked?: AskedAt | null;
 }
+
+/** A comment that holds a command: heard once, and where a refusal is told, once. */
+export interface AskedAt {
+  readonly source: string;
+  readonly repository: string;
+  /** Of the issue or pull request. */
+  readonly number: string;
+  readonly commentId: string;
+}
+
+/** The same comment may come by several hooks: it is remembered under this event id beside each delivery's own. */
+export const askedEventId = ({ repository, commentId }: AskedAt): string =>
+  `asked/${repository.toLowerCase()}/${commentId}`;
 
 export interface FirstDelivery {
   readonly receiptId: ReceiptId;
@@ -89,6 +109,18 @@ export interface TaskState {
   readonly live: readonly LiveRun[];
   /** By input version: the newest generation's row. Holds the versions asked for in the batch and all live ones. */
   readonly versions: ReadonlyMap<string, KnownVersion>;
+  /** Its newest run's place in its chain of causes; null or absent: it has none, or it was not asked for. */
+  readonly chain?: Chain | null;
+}
+
+/** What the loop guard looks at; only what the batch's causes ask for needs an entry. */
+export interface GuardState {
+  /** By `versionKey(tenant, version)`: the run of ours that made the version. */
+  readonly makers: ReadonlyMap<string, Maker>;
+  /** By `subjectKey(tenant, subject)`: when a person last acted there. */
+  readonly touched: ReadonlyMap<string, Date>;
+  /** By `rateKey(tenant, kind, subject)`: runs that began within the window of the policy. */
+  readonly started: ReadonlyMap<string, number>;
 }
 
 /** What stood in the database when the tasks were locked. */
@@ -102,6 +134,8 @@ export interface AdmissionState {
    * that waits for a person does not count). Only tenants with a maxQueued need an entry; none = 0.
    */
   readonly queuedByTenant: ReadonlyMap<string, number>;
+  /** By default nothing of ours lies before any signal. */
+  readonly guard?: GuardState;
   /** Database time. */
   readonly now: Date;
 }
@@ -115,6 +149,7 @@ export type AdmissionWrite =
       readonly publication: number;
       readonly candidate: Candidate;
       readonly status: 'QUEUED' | 'WAITING_APPROVAL';
+      readonly lineage: Lineage;
     }
   /** The trigger is kept on the task; `runId` is the run it led to or met. */
   | {
@@ -157,6 +192,16 @@ export type AdmissionWrite =
       readonly candidate: Candidate;
       readonly dueAt: Date;
       readonly reasonCode: ReasonCode;
+    }
+  /** A person acted here: chains begin anew. */
+  | { readonly kind: 'touch'; readonly candidate: Candidate }
+  /** What a person asked for was refused: told where they asked. */
+  | {
+      readonly kind: 'feedback';
+      readonly candidate: Candidate;
+      readonly at: AskedAt;
+      readonly reasonCode: ReasonCode;
+      readonly message: string;
     };
 
 export interface Decision {

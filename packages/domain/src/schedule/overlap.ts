@@ -22,6 +22,9 @@ export type OverlapDecision =
   /** The running ones are asked to stop (`gracefully`: with their clean-up; else at once), then it starts. */
   | { readonly kind: 'replace'; readonly stop: readonly RunId[]; readonly gracefully: boolean };
 
+/** Further ticks are skipped: a buffer that grows without end is a schedule that is too fast. */
+export const MOST_BUFFERED = 1_000;
+
 const SKIP: OverlapDecision = { kind: 'skip', reasonCode: 'OVERLAP_SKIPPED' };
 
 export function decideOverlap(policy: OverlapPolicy, live: LiveTicks): OverlapDecision {
@@ -33,7 +36,7 @@ export function decideOverlap(policy: OverlapPolicy, live: LiveTicks): OverlapDe
     case 'bufferOne':
       return live.buffered === 0 ? { kind: 'buffer' } : SKIP;
     case 'bufferAll':
-      return { kind: 'buffer' };
+      return live.buffered < MOST_BUFFERED ? { kind: 'buffer' } : SKIP;
     case 'cancelOther':
       return { kind: 'replace', stop: live.running, gracefully: true };
     case 'terminateOther':

@@ -6,7 +6,7 @@
  * lock the schedule's row give one answer.
  *
  * A tick is on time within a minute of its time: that is a slow loop or a restart, not a missed tick. What
- * is older falls under the catch-up rule:
+ * is older falls under the catch-up rule (its window counts from when it should have fired, jitter included):
  * - `none`: missed.
  * - `latest`: the newest, if it is not older than the window.
  * - `all`: the newest `max` that are not older than the window.
@@ -18,58 +18,81 @@
 import type { TriggerOn } from '../policy.js';
 import type { Cadence } from './cadence.js';
 import { jitterOf } from './jitter.js';
-import { cadenceOf } from './parse.js';
+import { type ScheduleTimes, timesOf } from './parse.js';
 
-export type CatchUp = Extract<TriggerOn, { kind: 'schedule' }>['catchUp'];
+export type ScheduleSpec = Extract<TriggerOn, { kind: 'schedule' }>;
+export type CatchUp = ScheduleSpec['catchUp'];
 
 /** How late a tick may be and still be on time. */
 export const ON_TIME_MS = 60_000;
 
-export interface NextTicksOptions {
-  readonly timezone: string;
-  /** Exclusive. */
-  readonly after: Date;
-  readonly count: number;
-  readonly anchor?: Date;
-}
-
-/** The next nominal times, without jitter. Fewer than `count` when the schedule ends. */
-export function nextTicks(spec: string, options: NextTicksOptions): readonly Date[] {
-  const cadence = cadenceOf(spec, options.timezone, options.anchor);
-  const ticks: Date[] = [];
-  let tickMs = cadence.next(options.after.getTime());
-  while (tickMs !== null && ticks.length < options.count) {
-    ticks.push(new Date(tickMs));
-    tickMs = cadence.next(tickMs);
-  }
-  return ticks;
-}
-
-export interface DueTicksInput {
-  readonly spec: string;
-  readonly timezone: string;
-  /** All nominal times up to this one are settled. null = a new schedule: it starts now and has missed nothing. */
-  readonly lastNominalAt: Date | null;
-  readonly now: Date;
-  readonly catchUp: CatchUp;
-  /** Identity for the jitter. */
-  readonly scheduleId?: string;
-  readonly jitterMs?: number;
-  readonly anchor?: Date;
-}
-
-export interface MissedTicks {
-  /** First and last nominal time, both missed. */
+export interface TickRange {
+  /** First and last nominal time. */
   readonly from: Date;
   readonly to: Date;
   /** Exact. */
   readonly count: number;
 }
 
+/** A schedule in time: what it says, and where it begins. */
+export interface ScheduleClock {
+  readonly times: ScheduleTimes;
+  /** Where `@every` counts from, unless there is a start. */
+  readonly anchor: Date;
+}
+
+/** The next nominal times, without jitter. Fewer than `count` when the schedule ends. */
+export function nextTicks({ times, anchor }: ScheduleClock, after: Date, count: number): readonly Date[] {
+  const { kept } = timesOf(times, anchor);
+  const ticks: Date[] = [];
+  let tickMs = kept.next(after.getTime());
+  while (tickMs !== null && ticks.length < count) {
+    ticks.push(new Date(tickMs));
+    tickMs = kept.next(tickMs);
+  }
+  return ticks;
+}
+
+export interface Span {
+  /** Exclusive. */
+  readonly after: Date;
+  /** Inclusive. */
+  readonly until: Date;
+}
+
+/** All nominal times of a span as ranges: what a pause, a change of the schedule or a back-fill speaks of. */
+export function ticksIn(
+  { times, anchor }: ScheduleClock,
+  { after, until }: Span,
+): { readonly kept: TickRange | null; readonly excluded: TickRange | null } {
+  const { kept, excluded } = timesOf(times, anchor);
+  const [afterMs, untilMs] = [after.getTime(), until.getTime()];
+  return { kept: rangeIn(kept, afterMs, untilMs), excluded: excluded(afterMs, untilMs) };
+}
+
+/** The newest nominal time up to an instant; null: there is none after the anchor's epoch. */
+export function latestTick({ times, anchor }: ScheduleClock, { after, until }: Span): Date | null {
+  const [newest] = timesOf(times, anchor).kept.latest(after.getTime(), until.getTime(), 1);
+  return newest === undefined ? null : new Date(newest);
+}
+
+export interface DueTicksInput {
+  readonly schedule: ScheduleClock;
+  /** All nominal times up to this one are settled. null = a new schedule: it starts now and has missed nothing. */
+  readonly lastNominalAt: Date | null;
+  readonly now: Date;
+  readonly catchUp: CatchUp;
+  /** Identity for the jitter. */
+  readonly scheduleId: string;
+  readonly jitterMs: number;
+}
+
 export interface DueTicks {
   /** Nominal times to run now, oldest first. */
   readonly run: Date[];
-  readonly missed: MissedTicks | null;
+  readonly missed: TickRange | null;
+  /** Left out by the schedule itself, up to the last nominal time. */
+  readonly excluded: TickRange | null;
   /** When the next tick fires, jitter included; null = never again. */
   readonly nextAt: Date | null;
   /** To be kept for the next call. */
@@ -77,42 +100,46 @@ export interface DueTicks {
 }
 
 export function dueTicks(input: DueTicksInput): DueTicks {
-  const { catchUp } = input;
-  const cadence = cadenceOf(input.spec, input.timezone, input.anchor);
+  const { catchUp, jitterMs, scheduleId } = input;
+  const { kept, excluded } = timesOf(input.schedule.times, input.schedule.anchor);
   const nowMs = input.now.getTime();
   const settledMs = input.lastNominalAt?.getTime() ?? nowMs;
-  const jitterMs = input.jitterMs ?? 0;
-  const fireAt = (nominalMs: number) =>
-    nominalMs + jitterOf(input.scheduleId ?? input.spec, nominalMs, jitterMs);
+  const fireAt = (nominalMs: number) => nominalMs + jitterOf(scheduleId, nominalMs, jitterMs);
 
   // Only the newest nominal times can still wait for their jitter; they are settled in order, so the first
   // that waits holds those after it.
-  let waitingMs = cadence.next(Math.max(settledMs, nowMs - jitterMs));
+  let waitingMs = kept.next(Math.max(settledMs, nowMs - jitterMs));
   while (waitingMs !== null && waitingMs <= nowMs && fireAt(waitingMs) <= nowMs) {
-    waitingMs = cadence.next(waitingMs);
+    waitingMs = kept.next(waitingMs);
   }
   const nextAt = waitingMs === null ? null : new Date(fireAt(waitingMs));
   const untilMs = waitingMs === null ? nowMs : Math.min(nowMs, waitingMs - 1);
 
-  const newestMs = cadence.latest(settledMs, untilMs, 1)[0];
-  if (newestMs === undefined) return { run: [], missed: null, nextAt, lastNominalAt: new Date(settledMs) };
-
+  const newestMs = kept.latest(settledMs, untilMs, 1)[0];
+  if (newestMs === undefined) {
+    return { run: [], missed: null, excluded: null, nextAt, lastNominalAt: new Date(settledMs) };
+  }
   const isWanted = (nominalMs: number) => {
-    const isOnTime = nominalMs === newestMs && nowMs - fireAt(nominalMs) <= ON_TIME_MS;
-    return isOnTime || (catchUp.mode !== 'none' && nowMs - nominalMs <= catchUp.windowMs);
+    const lateMs = nowMs - fireAt(nominalMs);
+    const isOnTime = nominalMs === newestMs && lateMs <= ON_TIME_MS;
+    return isOnTime || (catchUp.mode !== 'none' && lateMs <= catchUp.windowMs);
   };
   const listed = catchUp.mode === 'all' ? Math.max(1, catchUp.max) : 1;
-  const run = cadence.latest(settledMs, untilMs, listed).filter(isWanted);
+  // In nominal order: what lies before the oldest that is wanted is missed, so the buckets never interleave.
+  const newest = kept.latest(settledMs, untilMs, listed);
+  const firstWanted = newest.findIndex(isWanted);
+  const run = firstWanted === -1 ? [] : newest.slice(firstWanted);
   const missedUntilMs = (run[0] ?? newestMs + 1) - 1;
   return {
     run: run.map((nominalMs) => new Date(nominalMs)),
-    missed: missedIn(cadence, settledMs, missedUntilMs),
+    missed: rangeIn(kept, settledMs, missedUntilMs),
+    excluded: excluded(settledMs, newestMs),
     nextAt,
     lastNominalAt: new Date(newestMs),
   };
 }
 
-function missedIn(cadence: Cadence, afterMs: number, toMs: number): MissedTicks | null {
+function rangeIn(cadence: Cadence, afterMs: number, toMs: number): TickRange | null {
   const count = cadence.count(afterMs, toMs);
   const first = cadence.next(afterMs);
   const last = cadence.latest(afterMs, toMs, 1)[0];

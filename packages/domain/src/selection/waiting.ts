@@ -9,7 +9,12 @@ export type Waiting =
   /** A ready item; `ahead` = ready items of its tenant and queue with a smaller rank. */
   | { readonly kind: 'ready'; readonly ahead: number }
   /** A delayed item: back-off, a deferral, a hold. */
-  | { readonly kind: 'delayed'; readonly reasonCode: ReasonCode; readonly visibleAt: number }
+  | {
+      readonly kind: 'delayed';
+      readonly reasonCode: ReasonCode;
+      readonly visibleAt: number;
+      readonly detail?: string | null;
+    }
   /** Dispatched and not claimed yet; after `takenBackAt` it is ready again. */
   | { readonly kind: 'dispatched'; readonly takenBackAt: number }
   /** A person must approve; null = without end. */
@@ -38,7 +43,7 @@ export function waitingReason(
       const leftMs = Math.max(0, waiting.visibleAt - input.now);
       return {
         reasonCode: waiting.reasonCode,
-        message: sentence(waiting.reasonCode),
+        message: sentence(waiting.reasonCode, { detail: waiting.detail ?? null }),
         numbers: { leftMs },
         wouldStartWhen:
           leftMs === 0

@@ -6,8 +6,8 @@
  *                        └────────────── ambiguous ◄─────────┘
  *
  * Who may act: the holder of the current lease; `intend` and `attempt` prove it, the latter immediately before
- * the call. A claimant that lost its lease in between makes at most this one call, and the explicit
- * expectation makes it harmless: it finds the reference where its successor left it (stale), or pushes the very
+ * the call, and `mayCall` that its own time is not over (INV-LE5). A claimant that lost its lease in between makes
+ * at most this one call, and the explicit expectation makes it harmless: it finds the reference where its successor left it (stale), or pushes the very
  * commit that the successor would (the result is sealed, so both have the same).
  * Crash points: after `intended` nothing was called; after `attempted` or `called` the row says attempted, and
  * the next claimant reads before it calls; after `confirmed` it finds the row and calls nothing.
@@ -40,6 +40,8 @@ export interface PerformPushInput extends RemoteOptions {
   /** `refs/heads/…` */
   readonly ref: string;
   readonly expectedOldSha: string | null;
+  /** Asked right before the call, by the caller's own clock: whether it may still act. Default: it may. */
+  readonly mayCall?: () => boolean;
   /** Where a person can see the branch, if the forge has such a page. */
   readonly url?: string | null;
   readonly settleMs?: number;
@@ -122,6 +124,8 @@ async function call(input: PerformPushInput, intent: PushIntent): Promise<Step> 
   if (attempt.kind !== 'go') return attempt;
   const { tries } = attempt.operation;
   await failPoint('effects.attempted');
+  // The process may have stood still since the ledger answered. The row says attempted: whoever comes next reads first.
+  if (input.mayCall?.() === false) return { ended: { kind: 'fence-lost' } };
 
   note(input, 'invoke', HISTORY_OPS.effectCall, { tries });
   testSignal('effects.push.calling', { key, tries });

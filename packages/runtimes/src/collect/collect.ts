@@ -10,16 +10,18 @@ import { constants, createReadStream } from 'node:fs';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { gitOutput, objectFormatOf } from '@headgate/git';
+import { redactText } from '@headgate/telemetry';
 import { makeResultRepository } from '../result-repository.js';
 import { removeTree } from '../workspace/remove.js';
 import { type BaseEntry, readBaseTree } from './base-tree.js';
 import type { Change, ChangedFile } from './change.js';
 import { IgnoreRules } from './ignore-rules.js';
 import { COLLECT_LIMITS, type CollectLimits } from './limits.js';
-import { isLinkInside } from './names.js';
+import { foldedPath, isLinkInside } from './names.js';
 import { judgePaths, type PathRules } from './path-rules.js';
 import { quoted, type Refusal, refused } from './refusal.js';
 import { type FoundEntry, linkRefusal, scanWorkspace } from './scan.js';
+import { bringsSecret } from './secrets.js';
 import { writeTree } from './write-tree.js';
 
 export interface CollectInput extends Partial<PathRules> {
@@ -72,6 +74,8 @@ export async function collectChanges(input: CollectInput): Promise<CollectResult
       rules,
     );
     if (broken !== null) return broken;
+    const twin = twinOf(changes, base);
+    if (twin !== null) return twin;
 
     const written = await writeTree({
       gitDir: input.gitDir,
@@ -147,12 +151,18 @@ async function compare(
       return refused('OUTPUT_LIMIT', `the changed files have more than ${limits.totalBytes} bytes together`);
     }
     if (entry.kind === 'link' && !isLinkInside(path, entry.target)) return linkRefusal(path, entry.target);
+    if (entry.kind === 'file' && namesOutside(entry, entries) > 0) {
+      return refused('JUDGE_REJECTED', `${quoted(path)} is another name of a file that is not in the result`);
+    }
     const content =
       entry.kind === 'link'
         ? Buffer.from(entry.target)
         : await readPlainFile(join(input.workspace, path), limits.fileBytes);
     if (content === null) return refused('JUDGE_REJECTED', `${quoted(path)} changed while it was read`);
     const oid = hashOf(algorithm, content);
+    if (await bringsSecret({ path, content, before: base.get(path) ?? null, mirror: input.mirror })) {
+      return refused('JUDGE_REJECTED', `${quoted(redactText(path))} holds a secret of this installation`);
+    }
     await writeFile(join(staging, 'blobs', oid), content, { mode: 0o600 });
     changes.push({ path, mode: modeOf(entry), oid, status: base.has(path) ? 'modified' : 'added' });
   }
@@ -163,6 +173,47 @@ async function compare(
   }
   changes.sort((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)));
   return { kind: 'compared', changes };
+}
+
+/** Names that a file has where we do not look: a hard link can make a file of others look like the agent's own. */
+function namesOutside(
+  entry: Extract<FoundEntry, { kind: 'file' }>,
+  entries: ReadonlyMap<string, FoundEntry>,
+): number {
+  if (entry.inode === null) return 0;
+  let inside = 0;
+  for (const other of entries.values()) if (other.kind === 'file' && other.inode === entry.inode) inside += 1;
+  return entry.names - inside;
+}
+
+/** A new path that some file system takes for one that is there, also where only a folder of it is spelled otherwise. */
+function twinOf(changes: readonly Change[], base: ReadonlyMap<string, BaseEntry>): Refusal | null {
+  const deleted = new Set(changes.filter(({ status }) => status === 'deleted').map(({ path }) => path));
+  const spellings = new Map<string, string>();
+  for (const path of base.keys()) {
+    if (!deleted.has(path)) for (const part of partsOf(path)) spellings.set(foldedPath(part), part);
+  }
+  for (const { path, status } of changes) {
+    if (status !== 'added') continue;
+    for (const part of partsOf(path)) {
+      const folded = foldedPath(part);
+      const known = spellings.get(folded) ?? part;
+      if (known !== part) {
+        const detail = `${quoted(path)} would be the same file as ${quoted(known)} where case or spelling do not count`;
+        return refused('JUDGE_REJECTED', detail);
+      }
+      spellings.set(folded, part);
+    }
+  }
+  return null;
+}
+
+/** `a/b/c` gives `a`, `a/b`, `a/b/c`. */
+function partsOf(path: string): readonly string[] {
+  const parts: string[] = [];
+  for (let end = path.indexOf('/'); end >= 0; end = path.indexOf('/', end + 1))
+    parts.push(path.slice(0, end));
+  return [...parts, path];
 }
 
 /** What is not, byte for byte and mode for mode, as the base has it. Only files of the same size are read. */

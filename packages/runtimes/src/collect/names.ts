@@ -12,6 +12,20 @@ export function isNameOfGit(name: string): boolean {
 }
 
 /**
+ * The path as the most forgiving file system would read it: without regard to case or to which of several characters
+ * of one meaning was written, without what HFS+ leaves out and NTFS drops. Two paths that are equal so would be one
+ * file on some machine.
+ */
+export const foldedPath = (path: string): string =>
+  path
+    .split('/')
+    .map((name) => {
+      const plain = name.normalize('NFKC').replace(HFS_IGNORED, '').toLowerCase().normalize('NFC');
+      return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '') || plain;
+    })
+    .join('/');
+
+/**
  * Whether a link at `path` stays in the workspace wherever it is followed. `..` may stand only at the front:
  * behind a name it could lead through another link to somewhere else than the text says.
  */

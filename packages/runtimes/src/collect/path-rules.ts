@@ -1,24 +1,8 @@
 /** Which paths a result may touch. Patterns are globs over the whole path: `*` stays within a folder, `**` does not. */
+import { PROTECTED_PATHS } from '@headgate/domain';
 import picomatch from 'picomatch';
+import { foldedPath } from './names.js';
 import { quoted, type Refusal, refused } from './refusal.js';
-
-/**
- * What steers CI and agents is never changed by an agent (security 5, 7): the next run, or a push, would
- * execute it.
- */
-export const PROTECTED_PATHS: readonly string[] = [
-  '.github/**',
-  '.gitlab-ci.yml',
-  '.headgate.yaml',
-  '**/CLAUDE.md',
-  '**/CLAUDE.local.md',
-  '**/AGENTS.md',
-  '**/GEMINI.md',
-  '**/.claude/**',
-  '**/.codex/**',
-  '**/.cursor/**',
-  '**/.mcp.json',
-];
 
 export interface PathRules {
   /** What the result may touch; empty = everything that is not protected. */
@@ -33,7 +17,8 @@ export function judgePaths(changed: readonly string[], rules: PathRules): Refusa
   const isProtected = matcher([...PROTECTED_PATHS, ...rules.protectedPaths], true);
   const isAllowed = rules.paths.length === 0 ? () => true : matcher(rules.paths, false);
   for (const path of changed) {
-    if (isProtected(path)) return refused('PROTECTED_PATH', `${quoted(path)} is protected`);
+    if (isProtected(path) || isProtected(foldedPath(path)))
+      return refused('PROTECTED_PATH', `${quoted(path)} is protected`);
     if (!isAllowed(path)) {
       return refused('OUT_OF_SCOPE', `${quoted(path)} is outside the paths that the route may change`);
     }

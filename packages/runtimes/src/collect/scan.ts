@@ -15,7 +15,15 @@ import { isLinkInside, isNameOfGit } from './names.js';
 import { quoted, type Refusal, refused } from './refusal.js';
 
 export type FoundEntry =
-  | { readonly kind: 'file'; readonly isExecutable: boolean; readonly size: number }
+  | {
+      readonly kind: 'file';
+      readonly isExecutable: boolean;
+      readonly size: number;
+      /** Which file it is, whatever it is called; null when it has no other name. */
+      readonly inode: string | null;
+      /** How many names it has on its file system. */
+      readonly names: number;
+    }
   | { readonly kind: 'link'; readonly target: string };
 
 export type ScanResult =
@@ -120,7 +128,13 @@ async function listFolder(
 
 async function readEntry(input: ScanInput, path: string, stats: Stats): Promise<FoundEntry | Refusal> {
   if (stats.isFile()) {
-    return { kind: 'file', isExecutable: (stats.mode & 0o100) !== 0, size: stats.size };
+    return {
+      kind: 'file',
+      isExecutable: (stats.mode & 0o100) !== 0,
+      size: stats.size,
+      inode: stats.nlink > 1 ? `${stats.dev}:${stats.ino}` : null,
+      names: stats.nlink,
+    };
   }
   if (stats.isSymbolicLink()) {
     const target = await readlink(join(input.workspace, path));

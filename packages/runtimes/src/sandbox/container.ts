@@ -25,6 +25,7 @@ import { exitCodeOf } from './exit-code.js';
 import { findProgram, SYSTEM_PATH, tiedToUs } from './launch.js';
 import { watchDisk } from './limit/watch.js';
 import { defaultLimits, scratchBytes } from './limits.js';
+import { relayed } from './network/relayed.js';
 import {
   MARKER_VARIABLE,
   type Probe,
@@ -72,6 +73,7 @@ export class Container implements SandboxProvider {
   readonly name = 'container';
   readonly isolation = 'container';
   readonly mayRunUntrusted = true;
+  readonly hasNetworkList = true;
   readonly #engine: string | null;
   readonly #image: string;
   readonly #engineArgs: readonly string[];
@@ -117,7 +119,8 @@ export class Container implements SandboxProvider {
     };
   }
 
-  start(spec: SandboxSpec): SandboxProcess {
+  start(given: SandboxSpec): SandboxProcess {
+    const spec = relayed(given);
     const engine = this.#engine;
     if (engine === null) throw new Error('there is no container engine');
     const name = `headgate-${randomBytes(8).toString('hex')}`;

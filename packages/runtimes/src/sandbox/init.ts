@@ -5,20 +5,34 @@
  * a small shell program because a first process ignores signals that it does not handle: it hands SIGTERM on, and
  * collects what its command leaves behind.
  *
- * File descriptor 3 says that the namespace stands; the command does not get it.
+ * File descriptor 3 goes both ways; the command does not get it. Init says on it that the namespace stands and waits
+ * for a line before it starts the command:
+ *
+ *   launcher ─fork─► init ─prctl(pdeathsig)─► exec ─"r"─► worker looks: launcher alive, nobody has killed ─line─► command
+ *
+ * A launcher that is killed between its fork and the prctl of what it forked kills nobody: init would live on, with
+ * nobody to end it. So whoever kills closes the descriptor first, and so does the death of the worker: init then reads
+ * an end instead of a line and goes. After the line the tie stands and init is known, so both ways of killing work.
+ *
+ * Before init is known there is one more place to be left in: bubblewrap's child waits for its parent to map the users,
+ * by an eventfd that never ends. Who kills finds it by its marker once the launcher is gone. Of a worker that dies just
+ * then it is the next one's sweep that finds it; it sleeps, and has started nothing.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { endMarked } from './end-sandbox.js';
 import { exitCodeOf } from './exit-code.js';
 import type { ExceededLimit } from './limits.js';
 import type { SandboxProcess, SandboxStart } from './port.js';
-import { childrenOf, identify, type ProcessIdentity, signalProcess } from './process-identity.js';
+import { childrenOf, identify, isAlive, type ProcessIdentity, signalProcess } from './process-identity.js';
 
 const INIT = [
-  'trap \'[ -z "$child" ] || kill -TERM "$child" 2>/dev/null\' TERM',
-  'printf r >&3; exec 3>&-',
+  'trap \'asked=1; [ -z "$child" ] || kill -TERM "$child" 2>/dev/null\' TERM',
+  'printf r >&3; read -r line <&3 || exit "$((asked ? 143 : 125))"; exec 3>&-',
   '"$@" & child=$!',
+  '[ -z "$asked" ] || kill -TERM "$child" 2>/dev/null',
   // A trapped signal interrupts wait, so wait again for as long as the command is there.
   'while :; do wait "$child"; code=$?; kill -0 "$child" 2>/dev/null || break; done',
   'exit "$code"',
@@ -50,16 +64,29 @@ export function holdInit(
 ): SandboxProcess {
   let init: ProcessIdentity | null = null;
   let watching: Watch | null = null;
+  let isKilled = false;
+  const line = child.stdio[3] instanceof Socket ? child.stdio[3] : null;
+  line?.on('error', () => {});
   const kill = (): void => {
+    isKilled = true;
+    line?.destroy();
     if (init !== null) signalProcess(init, 'SIGKILL');
     child.kill('SIGKILL');
   };
+  child.once('exit', () => {
+    if (init === null) endMarked(marker);
+  });
+  const letGo = (start: SandboxStart): void => {
+    if (start.kind !== 'started') return;
+    const [inner, outer] = start.identity.processes;
+    init = inner ?? null;
+    if (isKilled || outer === undefined || !isAlive(outer)) kill();
+    else line?.end('\n');
+  };
   const code = exitCodeOf(child);
   const started = waitForInit(child, name, marker, code).then((start) => {
-    if (start.kind === 'started') {
-      init = start.identity.processes[0] ?? null;
-      if (init !== null) watching = watch?.(init, kill) ?? null;
-    }
+    letGo(start);
+    if (init !== null) watching = watch?.(init, kill) ?? null;
     return start;
   });
   return {
@@ -72,7 +99,7 @@ export function holdInit(
       return exceeded === null ? { code: ended } : { code: ended, exceeded };
     }),
     terminate: () => {
-      if (init === null) child.kill('SIGKILL');
+      if (init === null) kill();
       else signalProcess(init, 'SIGTERM');
     },
     kill,
@@ -94,7 +121,11 @@ async function waitForInit(
     if (said.length < MAX_SAID_CHARACTERS) said += chunk.toString('utf8');
   };
   child.stderr?.on('data', listen);
-  const first = await Promise.race([once(ready, 'data').then(() => 'ready' as const), code]);
+  const stands = once(ready, 'data').then(
+    () => 'ready' as const,
+    () => code,
+  );
+  const first = await Promise.race([stands, code]);
   child.stderr?.off('data', listen);
   if (first !== 'ready') {
     return {

@@ -26,6 +26,7 @@ export class PidNamespace implements SandboxProvider {
   readonly name = 'pid-namespace';
   readonly isolation = 'pid-namespace';
   readonly mayRunUntrusted = false;
+  readonly hasNetworkList = false;
   /** Root makes the namespace directly; others need a user namespace in which they are root. */
   #flags: readonly string[] = process.getuid?.() === 0 ? NAMESPACES : ['--map-root-user', ...NAMESPACES];
 

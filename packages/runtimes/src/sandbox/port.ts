@@ -40,6 +40,8 @@ export interface SandboxSpec {
   readonly files?: SandboxFiles;
   /** Over `defaultLimits`. Only those count that the probe named. */
   readonly limits?: Partial<SandboxLimits>;
+  /** Of the proxy (`EgressProxy`) that is its only way out. Left out: it reaches nothing. */
+  readonly proxySocket?: string;
 }
 
 /** Enough to end a sandbox from another thread or a later process, and never another process by mistake. */
@@ -79,6 +81,8 @@ export interface SandboxProvider {
   readonly isolation: Isolation;
   /** Whether it may run what we did not write. */
   readonly mayRunUntrusted: boolean;
+  /** Whether a command can be given a network list, and reaches nothing beside it. */
+  readonly hasNetworkList: boolean;
   /** For a fall-back: the one command that would give this machine an isolating sandbox. `chooseSandbox` sets it. */
   remedy?: string;
   /** Tries it for real. */

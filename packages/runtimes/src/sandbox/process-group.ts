@@ -24,6 +24,7 @@ export class ProcessGroup implements SandboxProvider {
   readonly name = 'process-group';
   readonly isolation = 'none';
   readonly mayRunUntrusted = false;
+  readonly hasNetworkList = false;
 
   async probe(): Promise<Probe> {
     return { kind: 'available', detail: 'no isolation: for the example agent only', limits: ['output'] };

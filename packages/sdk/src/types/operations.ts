@@ -1,5 +1,5 @@
-/** What an operator looks at besides runs: workers, schedules, queues, dead letters. */
-import type { OverlapPolicy, ReasonCode, Risk } from '@headgate/domain';
+/** What an operator looks at besides runs: workers, queues, dead letters. */
+import type { ReasonCode, Risk } from '@headgate/domain';
 import type { Instant, PageQuery } from './shared.js';
 
 export type WorkerStateAnswer = 'STARTING' | 'READY' | 'DRAINING' | 'STOPPED' | 'DEAD';
@@ -25,42 +25,6 @@ export interface Worker {
 
 export interface WorkerQuery extends PageQuery {
   readonly state?: WorkerStateAnswer;
-}
-
-export interface ScheduleTick {
-  readonly nominalAt: Instant;
-  /** Of a range of ticks, the last one; else the same. */
-  readonly untilAt: Instant;
-  readonly count: number;
-  readonly target: string;
-  readonly bucket: 'fired' | 'skipped' | 'missed';
-  readonly reasonCode: ReasonCode;
-  readonly receiptId: string | null;
-}
-
-export interface Schedule {
-  readonly id: string;
-  readonly tenant: string;
-  readonly route: string;
-  readonly ordinal: number;
-  readonly cron: string;
-  readonly timezone: string;
-  readonly jitterMs: number;
-  readonly overlap: OverlapPolicy;
-  readonly catchUp: {
-    readonly mode: 'none' | 'latest' | 'all';
-    readonly windowMs: number;
-    readonly max: number;
-  };
-  readonly state: 'active' | 'paused';
-  readonly note: string | null;
-  readonly lastNominalAt: Instant | null;
-  /** When the next tick fires, jitter included. */
-  readonly nextAt: Instant | null;
-  /** The 10 newest ticks, newest first. */
-  readonly recent: ScheduleTick[];
-  /** The next 10 nominal times. */
-  readonly next: Instant[];
 }
 
 export interface Queue {

@@ -1,5 +1,6 @@
 import type { ReasonCode, TargetRef } from '@headgate/domain';
 import { isCommitId } from '../github/fields.js';
+import { CONTENT_PREFIX } from '../github/reading.js';
 import type { HeadReading } from './reader.js';
 
 export interface FreshnessQuestion {
@@ -19,7 +20,7 @@ export type Freshness =
   /** Defer; no attempt is charged. */
   | {
       readonly kind: 'unavailable';
-      readonly reasonCode: Extract<ReasonCode, 'SOURCE_UNAVAILABLE'>;
+      readonly reasonCode: Extract<ReasonCode, 'SOURCE_UNAVAILABLE' | 'SOURCE_DISAGREES'>;
       readonly detail: string;
     };
 
@@ -33,6 +34,17 @@ export function freshness(run: FreshnessQuestion, head: HeadReading): Freshness 
   switch (head.kind) {
     case 'unavailable':
       return { kind: 'unavailable', reasonCode: 'SOURCE_UNAVAILABLE', detail: head.detail };
+    case 'disagrees':
+      return { kind: 'unavailable', reasonCode: 'SOURCE_DISAGREES', detail: head.detail };
+    case 'changed':
+      if (run.isSealed) return { kind: 'fresh' };
+      return { kind: 'stale', reasonCode: 'STALE_INPUT', detail: head.detail };
+    case 'issue': {
+      const isContent = run.inputVersion.startsWith(CONTENT_PREFIX);
+      if (run.isSealed || !isContent || head.contentVersion === run.inputVersion) return { kind: 'fresh' };
+      const detail = `${nameOf(run.target)} was edited since the signal.`;
+      return { kind: 'stale', reasonCode: 'STALE_INPUT', detail };
+    }
     case 'closed':
       return { kind: 'stale', reasonCode: 'TARGET_CLOSED', detail: head.reason };
     case 'gone':

@@ -1,5 +1,8 @@
+export * from './client/index.js';
+export { commandOf } from './command.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
 export { isCommitId } from './fields.js';
 export { type Headers, headerOf } from './headers.js';
+export { FEEDBACK_MARKER, type OwnSign, ownSign } from './own-sign.js';
 export { type SignatureVerdict, signBody, verifySignature } from './signature.js';
 export { readWebhook, type WebhookReading, type WebhookRequest } from './webhook.js';

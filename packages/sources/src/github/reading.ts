@@ -78,6 +78,9 @@ export const branchOfRef = (ref: string | null): string | null =>
 export const parentsOf = (before: string | null, head: string | null): readonly string[] =>
   before === null || head === null || before === head ? [] : [before];
 
+/** Begins the version of an issue: a digest of its title and body. */
+export const CONTENT_PREFIX = 'content:';
+
 /** A version for what has no commit: 32 hex digits over the parts, none of which can run into the next. */
 export function contentVersion(prefix: string, ...parts: readonly (string | null)[]): string {
   const digest = createHash('sha256').update(JSON.stringify(parts), 'utf8').digest('hex');

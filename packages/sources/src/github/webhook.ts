@@ -6,6 +6,7 @@ import { actorOf, type Payload, repositoryOf } from './fields.js';
 import { type DeliveryHeaders, deliveryHeaders, type Headers } from './headers.js';
 import { NOTHING } from './reading.js';
 import { ruleOf } from './rules.js';
+import { commandIn } from './rules-talk.js';
 
 export interface WebhookRequest {
   /** The source's id in the configuration. */
@@ -104,6 +105,7 @@ function normalise(envelope: Signal, event: string, guid: string, payload: Paylo
     parentVersions: reading.parentVersions,
     emittedAt: reading.emittedAt,
     data: payload,
+    command: commandIn(event, action, payload),
   };
 }
 

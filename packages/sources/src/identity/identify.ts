@@ -41,6 +41,7 @@ export function identify(
           'The signal names no branch, pull request or issue of this repository.',
         );
   }
+  if (isClosing(signal)) return unresolved('TARGET_CLOSED', 'The event tells that its target was closed.');
   const inputVersion = written.version ?? versionOf(signal);
   if (inputVersion === null) {
     return isDeletion(signal)
@@ -116,6 +117,17 @@ function versionOf(signal: Signal): string | null {
       return signal.repository === null ? `call:${signal.eventId}` : null;
   }
 }
+
+/** Nothing can be done for what was just closed or deleted, whatever a route listens to. */
+function isClosing({ type }: Signal): boolean {
+  return type === 'github.pull_request.closed' || CLOSING_ISSUE.has(type);
+}
+
+const CLOSING_ISSUE: ReadonlySet<string> = new Set([
+  'github.issues.closed',
+  'github.issues.deleted',
+  'github.issues.transferred',
+]);
 
 function isDeletion({ type, data }: Signal): boolean {
   const event = githubEventOf(type);

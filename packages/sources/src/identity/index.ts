@@ -1,2 +1,4 @@
+export { askedAt, causeOf } from './cause.js';
+export { claimOf } from './claim.js';
 export { type Identification, identify, type WrittenIdentity } from './identify.js';
 export { type IdentityRow, identityMarkdown, identityTable } from './table.js';

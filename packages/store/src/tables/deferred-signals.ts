@@ -40,6 +40,15 @@ const due = statement(
   `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
           due_at as "dueAt", candidate
      from headgate.deferred_signal where due_at <= statement_timestamp() - $2 * interval '1 millisecond'
+      and reason_code <> 'HEAD_UNRESOLVED'
+    order by due_at, id limit $1`,
+);
+// Their time alone does not promote them: something has to be read first.
+const dueForRead = statement(
+  'deferred_signal.due_for_read',
+  `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
+          due_at as "dueAt", candidate, tries
+     from headgate.deferred_signal where due_at <= statement_timestamp() and reason_code = 'HEAD_UNRESOLVED'
     order by due_at, id limit $1`,
 );
 const take = statement(
@@ -86,6 +95,9 @@ export const deferredSignals = {
   /** @param lateByMs only those that have been due for so long. */
   due: (c: Connection, limit: number, lateByMs = 0): Promise<DeferredRow[]> =>
     c.run<DeferredRow>(due, [limit, lateByMs]),
+  /** What waits for a read of its source, with how often that was tried. */
+  dueForRead: (c: Connection, limit: number): Promise<(DeferredRow & { readonly tries: number })[]> =>
+    c.run<DeferredRow & { readonly tries: number }>(dueForRead, [limit]),
   /** The ids that were still there: the others have been promoted by another. */
   take: async (c: Connection, ids: readonly DeferredId[]): Promise<ReadonlySet<DeferredId>> =>
     new Set((await c.run<{ id: DeferredId }>(take, [ids])).map((row) => row.id)),

@@ -27,6 +27,17 @@ const ofTask = statement(
    select c.ref, c.commit_sha as "commitSha" from confirmed c join first f on f.ref = c.ref
     order by c.settled_at desc, c.id desc limit 1`,
 );
+// Whose branch it is: the name says which task, the ledger says whether that is so. Index: task_pkey, operation_task.
+const owners = statement(
+  'operation.branch_owners',
+  `select a.ref, t.tenant_id as "tenantId", t.work_key as "workKey"
+     from unnest($1::text[], $2::uuid[]) as a(ref, task_id)
+     join headgate.task t on t.id = a.task_id
+    where exists (
+      select 1 from headgate.operation o
+       where o.task_id = t.id and o.kind = 'push' and o.state in ('attempted', 'confirmed', 'ambiguous')
+         and o.intent ->> 'ref' = a.ref)`,
+);
 // The step out of WAITING_APPROVAL after the result was sealed. Index: run_event_run.
 const approved = statement(
   'run.publish_approved',
@@ -40,6 +51,14 @@ export const publications = {
   /** Null: nothing of this publication was published yet. */
   branchOf: async (c: Connection, taskId: TaskId, publication: number): Promise<PublishedBranch | null> =>
     (await c.run<PublishedBranch>(ofTask, [taskId, publication]))[0] ?? null,
+  /** The work whose results stand on these branches (`refs/heads/…`); one that is not ours has none. */
+  ownersOf: (
+    c: Connection,
+    branches: readonly { readonly ref: string; readonly taskId: TaskId }[],
+  ): Promise<{ ref: string; tenantId: number; workKey: string }[]> =>
+    branches.length === 0
+      ? Promise.resolve([])
+      : c.run(owners, [branches.map((one) => one.ref), branches.map((one) => one.taskId)]),
   /** Whether a person released the sealed result. */
   isApproved: async (c: Connection, runId: RunId): Promise<boolean> =>
     (await c.run<{ approved: boolean }>(approved, [runId]))[0]?.approved ?? false,

@@ -1,5 +1,6 @@
 /** run: the specification, which never changes, and the status, which moves only along legal transitions. */
 import type {
+  Lineage,
   OnNewVersion,
   ReasonCode,
   ReceiptId,
@@ -10,6 +11,7 @@ import type {
   RunStatus,
   TaskId,
 } from '@headgate/domain';
+import { hash16 } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { arrayLiteral, json, plainText, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -35,6 +37,10 @@ export interface NewRun {
   /** Who it is counted for: a dimension id. */
   readonly userId?: number | null;
   readonly traceparent: string | null;
+  /** Absent: the run begins a chain. */
+  readonly lineage?: Lineage;
+  /** What its rate is counted by; absent or null: by nothing. */
+  readonly subject?: string | null;
   readonly spec: RunSpec;
   readonly status: RunStatus;
   readonly reasonCode: ReasonCode;
@@ -63,6 +69,10 @@ const insert = rowInsert<NewRun>('run.insert', 'run', [
   { name: 'actor', type: 'text', value: (r) => r.actor },
   { name: 'user_id', type: 'int', value: (r) => r.userId ?? null },
   { name: 'traceparent', type: 'text', value: (r) => r.traceparent },
+  { name: 'hops', type: 'int', value: (r) => r.lineage?.hops ?? 0 },
+  { name: 'root_receipt_id', type: 'uuid', value: (r) => r.lineage?.rootReceiptId ?? null },
+  { name: 'chain_runs', type: 'int', value: (r) => r.lineage?.chainRuns ?? 1 },
+  { name: 'subject', type: 'bytea', value: (r) => (r.subject == null ? null : hash16(r.subject)) },
   { name: 'spec', type: 'jsonb', value: (r) => json(r.spec) },
   { name: 'status', type: 'text', cast: 'headgate.run_status', value: (r) => r.status },
   { name: 'reason_code', type: 'text', value: (r) => r.reasonCode },

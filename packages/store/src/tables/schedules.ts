@@ -1,10 +1,7 @@
-/** schedule and schedule_tick: when a route wakes by itself, and which bucket each nominal time fell into. */
-import type { ReasonCode, ReceiptId, ScheduleId, TriggerOn } from '@headgate/domain';
+/** schedule: when a route wakes by itself. What became of its times is in `schedule-ticks.ts`. */
+import type { RunId, ScheduleId, ScheduleSpec } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
-import { rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
-
-export type ScheduleSpec = Extract<TriggerOn, { kind: 'schedule' }>;
 
 export interface ScheduleRow {
   readonly id: ScheduleId;
@@ -13,28 +10,20 @@ export interface ScheduleRow {
   readonly ordinal: number;
   readonly spec: ScheduleSpec;
   readonly state: 'active' | 'paused' | 'removed';
+  readonly note: string | null;
   /** Where `@every` counts from. */
   readonly anchorAt: Date;
   readonly lastNominalAt: Date | null;
   readonly nextAt: Date | null;
+  /** Failures before this do not pause it again. */
+  readonly resumedAt: Date;
   /** Database time, read after the lock. */
   readonly now: Date;
 }
 
-export interface TickRow {
-  readonly scheduleId: ScheduleId;
-  readonly nominalAt: Date;
-  readonly untilAt: Date;
-  readonly target: string;
-  readonly tenantId: number;
-  readonly count: number;
-  readonly bucket: 'fired' | 'skipped' | 'missed';
-  readonly reasonCode: ReasonCode;
-  readonly receiptId: ReceiptId | null;
-}
-
-const columns = `s.id, s.tenant_id as "tenantId", s.route, s.ordinal, s.spec, s.state, s.anchor_at as "anchorAt",
-  s.last_nominal_at as "lastNominalAt", s.next_at as "nextAt", clock_timestamp() as now`;
+const columns = `s.id, s.tenant_id as "tenantId", s.route, s.ordinal, s.spec, s.state, s.note, s.anchor_at as "anchorAt",
+  s.last_nominal_at as "lastNominalAt", s.next_at as "nextAt",
+  s.resumed_at as "resumedAt", clock_timestamp() as now`;
 
 // A changed specification starts anew from now: earlier unprocessed times are dropped, not fired late.
 const ensure = statement(
@@ -44,7 +33,9 @@ const ensure = statement(
    on conflict (tenant_id, route, ordinal) do update
       set spec = excluded.spec, policy_version = excluded.policy_version,
           state = case when s.state = 'removed' then 'active' else s.state end,
-          anchor_at = clock_timestamp(), last_nominal_at = null, next_at = excluded.next_at
+          -- Not before what is settled: a clock that was set back must not bring the same times again.
+          anchor_at = greatest(clock_timestamp(), s.last_nominal_at), last_nominal_at = null,
+          next_at = excluded.next_at
     where s.spec <> excluded.spec or s.state = 'removed'`,
 );
 const retire = statement(
@@ -76,22 +67,64 @@ const advance = statement(
   'schedule.advance',
   'update headgate.schedule set last_nominal_at = coalesce($2, last_nominal_at), next_at = $3 where id = $1',
 );
-const tickRows = rowInsert<TickRow>(
-  'schedule_tick.insert',
-  'schedule_tick',
-  [
-    { name: 'schedule_id', type: 'uuid', value: (t) => t.scheduleId },
-    { name: 'nominal_at', type: 'timestamptz', value: (t) => t.nominalAt },
-    { name: 'target', type: 'text', value: (t) => t.target },
-    { name: 'tenant_id', type: 'int', value: (t) => t.tenantId },
-    { name: 'until_at', type: 'timestamptz', value: (t) => t.untilAt },
-    { name: 'count', type: 'int', value: (t) => t.count },
-    { name: 'bucket', type: 'text', value: (t) => t.bucket },
-    { name: 'reason_code', type: 'text', value: (t) => t.reasonCode },
-    { name: 'receipt_id', type: 'uuid', value: (t) => t.receiptId },
-  ],
-  'on conflict do nothing',
+const lockNamed = statement(
+  'schedule.lock_named',
+  `select ${columns} from headgate.schedule s
+    where s.tenant_id = $1 and s.route = $2 and s.ordinal = $3 for update`,
 );
+const lockOthers = statement(
+  'schedule.lock_others',
+  `select ${columns} from headgate.schedule s
+    where s.state <> 'removed' and not exists (
+      select 1 from unnest($1::int[], $2::text[], $3::int[]) as keep(tenant_id, route, ordinal)
+       where s.tenant_id = keep.tenant_id and s.route = keep.route and s.ordinal = keep.ordinal)
+    order by s.tenant_id, s.route, s.ordinal for update`,
+);
+const lockById = statement(
+  'schedule.lock_by_id',
+  `select ${columns} from headgate.schedule s where s.id = $1 and s.state <> 'removed' for update`,
+);
+const find = statement(
+  'schedule.find',
+  `select ${columns} from headgate.schedule s where s.id = $1 and s.state <> 'removed'`,
+);
+const pause = statement(
+  'schedule.pause',
+  `update headgate.schedule set state = 'paused', paused_at = clock_timestamp(), paused_by = $2, note = $3 where id = $1`,
+);
+// Due at once: the next look finds out when it is due.
+const resume = statement(
+  'schedule.resume',
+  `update headgate.schedule set state = 'active', paused_at = null, paused_by = null, note = null,
+          resumed_at = clock_timestamp(), last_nominal_at = greatest(last_nominal_at, $2), next_at = clock_timestamp()
+    where id = $1`,
+);
+const settle = statement(
+  'schedule.settle',
+  'update headgate.schedule set last_nominal_at = greatest(last_nominal_at, $2) where id = $1',
+);
+// The newest ticks lead to the newest runs; a run that failed long ago has been seen. Index: schedule_tick's key.
+const newestFailure = statement(
+  'schedule.newest_failure',
+  `select r.id as "runId", r.reason_code as "reasonCode"
+     from (select receipt_id from headgate.schedule_tick
+            where schedule_id = $1 and receipt_id is not null and bucket in ('fired', 'buffered')
+            order by nominal_at desc limit 50) tick
+     join headgate.receipt c on c.id = tick.receipt_id
+     join headgate.run r on r.id = c.run_id
+    where r.status = 'FAILED' and r.status_at > $2 and not c.existing
+    order by r.status_at desc limit 1`,
+);
+const watched = statement(
+  'schedule.watched',
+  `select ${columns} from headgate.schedule s
+    where s.state = 'active' and (s.spec ->> 'pauseOnFailure')::boolean order by s.id`,
+);
+
+export interface FailedRun {
+  readonly runId: RunId;
+  readonly reasonCode: string | null;
+}
 
 export const schedules = {
   ensure: (
@@ -133,6 +166,36 @@ export const schedules = {
     lastNominalAt: Date | null,
     nextAt: Date | null,
   ): Promise<number> => c.count(advance, [id, lastNominalAt, nextAt]),
-  /** Rows that were new: (schedule, nominal time, target) is unique. */
-  recordTicks: (c: Connection, rows: readonly TickRow[]): Promise<number> => tickRows.insert(c, rows),
+  /** Waits for a tick that is under way. */
+  lockNamed: async (
+    c: Connection,
+    { tenantId, route, ordinal }: { tenantId: number; route: string; ordinal: number },
+  ): Promise<ScheduleRow | null> =>
+    (await c.run<ScheduleRow>(lockNamed, [tenantId, route, ordinal]))[0] ?? null,
+  /** Those that `retireOthers` would retire. */
+  lockOthers: (
+    c: Connection,
+    keep: readonly { tenantId: number; route: string; ordinal: number }[],
+  ): Promise<ScheduleRow[]> =>
+    c.run<ScheduleRow>(lockOthers, [
+      keep.map((k) => k.tenantId),
+      keep.map((k) => k.route),
+      keep.map((k) => k.ordinal),
+    ]),
+  lockById: async (c: Connection, id: ScheduleId): Promise<ScheduleRow | null> =>
+    (await c.run<ScheduleRow>(lockById, [id]))[0] ?? null,
+  /** Without its lock. */
+  find: async (c: Connection, id: ScheduleId): Promise<ScheduleRow | null> =>
+    (await c.run<ScheduleRow>(find, [id]))[0] ?? null,
+  pause: (c: Connection, id: ScheduleId, by: string, note: string | null): Promise<number> =>
+    c.count(pause, [id, by, note]),
+  resume: (c: Connection, id: ScheduleId, settledUntil: Date): Promise<number> =>
+    c.count(resume, [id, settledUntil]),
+  /** All nominal times up to this one have their bucket. */
+  settle: (c: Connection, id: ScheduleId, until: Date): Promise<number> => c.count(settle, [id, until]),
+  /** A run of its newest ticks that ended FAILED since. */
+  newestFailure: async (c: Connection, id: ScheduleId, since: Date): Promise<FailedRun | null> =>
+    (await c.run<FailedRun>(newestFailure, [id, since]))[0] ?? null,
+  /** Active ones that a failure pauses. */
+  watched: (c: Connection): Promise<ScheduleRow[]> => c.run<ScheduleRow>(watched),
 };

@@ -50,17 +50,20 @@ const make = statement(
     order by g.tenant_id, g.key_hash
    on conflict (tenant_id, key_hash) do nothing`,
 );
+// No key update: it excludes other holders of a task, and leaves alone the key share that the foreign key of a run takes
+// when a transaction writes one run twice (a claim, a seal, a finish). Those hold the lease and the run by then, and a
+// cancel holds the task and waits for them: under a full lock the two waited for each other.
 const lockByKey = statement(
   'task.lock_by_key',
   `select ${taskColumns} from headgate.task t
      join unnest($1::int[], $2::bytea[]) as g(tenant_id, key_hash)
        on t.tenant_id = g.tenant_id and t.key_hash = g.key_hash
     order by t.tenant_id, t.key_hash
-      for update of t`,
+      for no key update of t`,
 );
 const lockById = statement(
   'task.lock_by_id',
-  `select ${taskColumns} from headgate.task t where t.id = any ($1::uuid[]) order by t.tenant_id, t.key_hash for update of t`,
+  `select ${taskColumns} from headgate.task t where t.id = any ($1::uuid[]) order by t.tenant_id, t.key_hash for no key update of t`,
 );
 const live = statement(
   'task_version.live',

@@ -2,10 +2,11 @@
  * What the re-read before the lease found (I6): fresh, stale, gone, or not to be read now.
  *
  * Who may write: the worker that holds (run id, dispatch number); a stale number writes nothing. Lock order: item,
- * run. A run that ends here never had a lease and costs no model call.
+ * run, and last what a person is told who asked for it. A run that ends here never had a lease and costs no model call.
  */
-import type { ReasonCode, RunId } from '@headgate/domain';
+import { type ReasonCode, type RunId, sentence } from '@headgate/domain';
 import type { Pool } from '../connection/database.js';
+import { feedback } from '../tables/feedback.js';
 import { queueItems } from '../tables/queue-items.js';
 import { runs } from '../tables/runs.js';
 import { closeRuns, walk } from './end-runs.js';
@@ -119,6 +120,20 @@ function writeOthers(pool: Pool, rows: readonly VerdictRow[], actor: string): Pr
     await closeRuns(
       c,
       ending.map((row) => row.runId).filter((runId) => moved.has(runId)),
+    );
+    await feedback.ofRuns(
+      c,
+      ending.flatMap(({ runId, verdict }) =>
+        verdict.kind === 'end' && moved.has(runId)
+          ? [
+              {
+                runId,
+                reasonCode: verdict.reasonCode,
+                message: sentence(verdict.reasonCode, { detail: verdict.detail }),
+              },
+            ]
+          : [],
+      ),
     );
     return moved;
   });

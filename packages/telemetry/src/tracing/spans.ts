@@ -17,6 +17,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import { suppressTracing } from '@opentelemetry/core';
 import { ATTR } from './conventions.js';
 
 export type SpanAttributes = Attributes;
@@ -116,5 +117,8 @@ export function withRemoteContext<T>(
   if (!options.link) return run(name, spanOptions, trace.setSpanContext(ROOT_CONTEXT, remote), fn);
   return run(name, { ...spanOptions, root: true, links: [{ context: remote }] }, ROOT_CONTEXT, fn);
 }
+
+/** Runs `fn` outside every trace: no span is made in it, and no request carries our context to others. */
+export const untraced = <T>(fn: () => T): T => context.with(suppressTracing(context.active()), fn);
 
 export { type Span, SpanKind };

@@ -41,6 +41,8 @@ class TappedProcessor implements SpanProcessor {
 
 /** Asked every few seconds by machines: their spans would be all one sees. */
 const UNTRACED_PATHS = new Set(['/healthz', '/readyz', '/metrics']);
+/** What a sandboxed command asks of its proxy (`GET http://…`) is no request to us. */
+const isProxied = (url: string | undefined): boolean => !(url ?? '').startsWith('/');
 const pathOf = (url: string | undefined): string => (url ?? '').split('?', 1)[0] ?? '';
 
 export function startSdk(env: NodeJS.ProcessEnv): { exporting: boolean; shutdown(): Promise<void> } {
@@ -54,7 +56,7 @@ export function startSdk(env: NodeJS.ProcessEnv): { exporting: boolean; shutdown
     logRecordProcessors: [],
     instrumentations: [
       new HttpInstrumentation({
-        ignoreIncomingRequestHook: (request) => UNTRACED_PATHS.has(pathOf(request.url)),
+        ignoreIncomingRequestHook: ({ url }) => isProxied(url) || UNTRACED_PATHS.has(pathOf(url)),
       }),
       new ExpressInstrumentation(),
       // Polling and BullMQ's own commands run outside any span: without a parent they would flood the traces.

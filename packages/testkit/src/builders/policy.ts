@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type {
   AgentPolicy,
   Policy,
+  QueuePolicy,
   RoutePolicy,
   RunLimits,
   SourcePolicy,
@@ -74,10 +75,25 @@ export const aSource = (change: Partial<SourcePolicy> = {}): SourcePolicy => ({
   id: 'acme',
   kind: 'github',
   webhookSecrets: ['file:.headgate/webhook-secret'],
+  app: null,
+  token: null,
+  baseUrl: null,
   authority: 'payload',
+  replayWindowMs: null,
+  toleranceMs: 300_000,
+  scan: null,
+  redeliveries: 0,
   repositories: [{ fullName: 'acme/api', url: '/srv/git/api.git', defaultBranch: 'main', ciTrusted: true }],
   tenant: 'default',
   realForge: false,
+  ...change,
+});
+
+export const aQueue = (change: Partial<QueuePolicy> = {}): QueuePolicy => ({
+  id: 'default',
+  profile: {},
+  risk: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'],
+  tenants: [],
   ...change,
 });
 
@@ -88,7 +104,7 @@ export function aPolicy(change: Partial<Omit<Policy, 'digest'>> = {}): Policy {
     sources: [aSource()],
     agents: [anAgent()],
     routes: [aRoute()],
-    queues: [{ id: 'default', profile: {}, risk: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'], tenants: [] }],
+    queues: [aQueue()],
     limits: {
       maxActive: null,
       maxActivePerRepository: null,

@@ -83,6 +83,12 @@ export function callsFollowIntents(facts: Facts): Examined {
   return found.done();
 }
 
+/** Whether its claim had a known successor when the call began: the one call in flight, which INV-EF4 judges. */
+function isSuperseded(facts: Facts, call: Call): boolean {
+  const takenNs = facts.leaseById.get(call.leaseId ?? '')?.nextClaim?.endNs ?? null;
+  return takenNs !== null && call.startNs > takenNs;
+}
+
 /** INV-EF3: no "done" without the provider's evidence; ambiguous resolves within bound, retry only after a read. */
 export function doneMeansEvidence(facts: Facts): Examined {
   const found = new Collector('confirmed', 'ambiguousCalls', 'readsBeforeRetry');
@@ -109,7 +115,7 @@ export function doneMeansEvidence(facts: Facts): Examined {
     const inOrder = [...list].sort((a, b) => compareNs(a.startNs, b.startNs));
     found.saw('ambiguousCalls', inOrder.filter(isAmbiguous).length);
     for (const [first, second] of pairs(inOrder)) {
-      if (first.outcome === 'fail') continue;
+      if (first.outcome === 'fail' || isSuperseded(facts, second)) continue;
       const read = (reads.get(key) ?? []).some(
         (lookup) =>
           lookup.startNs >= first.startNs && lookup.endNs !== null && lookup.endNs <= second.startNs,

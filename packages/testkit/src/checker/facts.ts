@@ -91,7 +91,7 @@ export function gatherFacts(input: CheckerInput, settings: CheckerSettings): Fac
  */
 export function knownExpiryMs(facts: Facts, lease: LeaseLife, beforeMs: number): number | null {
   const { startedAtMs } = lease.attempt;
-  const dated = [{ atMs: startedAtMs, expiresAtMs: startedAtMs + facts.settings.ttlMs }];
+  const dated: { readonly atMs: number; readonly expiresAtMs: number }[] = [];
   let undated = false;
   const note = (call: Call, atField: string): void => {
     if (call.outcome !== 'ok') return;
@@ -101,6 +101,8 @@ export function knownExpiryMs(facts: Facts, lease: LeaseLife, beforeMs: number):
     else if (atMs < beforeMs) dated.push({ atMs, expiresAtMs });
   };
   if (lease.claim !== null) note(lease.claim, 'acquiredAt');
+  // The attempt's row is written after its lease: beside the claim's own instants its estimate would seem the later one.
+  if (dated.length === 0) dated.push({ atMs: startedAtMs, expiresAtMs: startedAtMs + facts.settings.ttlMs });
   for (const renewal of lease.renewals) note(renewal, 'renewedAt');
   for (const grace of lease.graces) note(grace, 'reapedAt');
   // A renewal without its instants moved the expiry to where nobody wrote down: better to know nothing.

@@ -114,7 +114,8 @@ export function loadFinalState(client: ClientBase): Promise<FinalState> {
     );
     if (clock === undefined) throw new Error('The database gave no time.');
     const eventOrder = clock.tracked === 'on' ? 'commit' : 'xid';
-    const order = eventOrder === 'commit' ? 'pg_xact_commit_timestamp(xid::xid), xid, id' : 'xid, id';
+    // By the column: a bare name would mean the text that is read, and there 1000 comes before 999.
+    const order = `${eventOrder === 'commit' ? 'pg_xact_commit_timestamp(run_event.xid::xid), ' : ''}run_event.xid, id`;
     return {
       nowAtMs: clock.nowAtMs,
       runs: await rows<RunRow>(RUNS),

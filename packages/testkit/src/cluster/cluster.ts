@@ -6,82 +6,35 @@
  * Who writes: only the services write rows, as in production; the test reads, and cancels through the store's own
  * transaction where no console runs.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LeaseTiming, Policy, RoutePolicy, RunId, RunStatus } from '@headgate/domain';
-import {
-  apiTokens,
-  cancelRun,
-  type Database,
-  generateToken,
-  openDatabase,
-  policies,
-  type Stopped,
-} from '@headgate/store';
-import { createLogger, HISTORY_OPS } from '@headgate/telemetry';
-import { Pool } from 'pg';
-import { onTestFailed, TestRunner } from 'vitest';
+import { isTerminal, type Policy, type RunId, type RunStatus } from '@headgate/domain';
+import { cancelRun, type Database, generateToken, policies, type Stopped } from '@headgate/store';
+import { HISTORY_OPS } from '@headgate/telemetry';
+import type { Pool } from 'pg';
 import { followSignals, type SignalFollower } from '../follow-signals.js';
-import { type BareRepository, bareRepository } from '../github/bare-repository.js';
+import type { BareRepository } from '../github/bare-repository.js';
 import { Deliveries } from '../github/deliveries.js';
-import { atEnd } from '../services/at-end.js';
 import { eventually } from '../services/eventually.js';
-import { removeDataFolder, temporaryDataFolder } from '../services/temporary-folder.js';
 import { type ForeignJob, injectJobs } from './foreign-jobs.js';
 import { type AgentPush, agentPushes } from './forge-log.js';
 import { Gates } from './gates.js';
 import { gather, type JudgedCluster, type JudgeOptions, judge } from './judge.js';
 import { Member, SERVICE_NAMES, type ServiceName } from './member.js';
+import {
+  type ClusterOptions,
+  DEFAULT_SERVICES,
+  type MemberOptions,
+  type PolicyChange,
+  QUICK_OPTIONS,
+} from './options.js';
 import { type ClusterRun, Questions } from './questions.js';
 import { Sampler } from './sampler.js';
 import { type CheckDelivery, type SignalReply, sendCheck, submitWork, type WorkCall } from './senders.js';
-import { type ClusterPostgres, type ClusterRedis, clusterPostgres, clusterRedis } from './stores.js';
+import type { ClusterPostgres, ClusterRedis } from './stores.js';
 import { TestHistory } from './test-history.js';
-import { PATIENT_LEASE, workloadPolicy } from './workload.js';
+import { PATIENT_LEASE } from './workload.js';
 
-export interface ClusterOptions {
-  /** How many processes of each; default one each, two workers, no console. */
-  readonly services?: Partial<Record<ServiceName, number>>;
-  /**
-   * `apart`: each service a process of its own. `control`: one process for all but the workers, which is quicker to
-   * start where only workers are killed. `one`: everything in one, for tests that kill nothing. Default `control`.
-   */
-  readonly layout?: 'apart' | 'control' | 'one';
-  readonly redis?: 'shared' | 'private' | 'none';
-  readonly postgres?: 'shared' | 'private';
-  /** Default `PATIENT_LEASE`. */
-  readonly lease?: LeaseTiming;
-  /** Applied to every route of the workload. */
-  readonly route?: Partial<RoutePolicy>;
-  readonly policy?: Partial<Omit<Policy, 'digest'>>;
-  /** Runs at once of each worker. */
-  readonly slots?: number;
-  /** Handed to `create<Service>`. */
-  readonly options?: Partial<Record<ServiceName, Readonly<Record<string, unknown>>>>;
-  /** A schedule that ticks every second; its work is one run, since the head does not move. */
-  readonly ticking?: boolean;
-  /** `point=action;…`, for every process that is not a worker of its own. */
-  readonly failPoints?: string;
-  /** Whether agents and verifications that gates can hold run through from the start. */
-  readonly gatesOpen?: boolean;
-}
-
-export interface MemberOptions {
-  readonly failPoints?: string;
-  readonly options?: Readonly<Record<string, unknown>>;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
-const DEFAULT_SERVICES: Record<ServiceName, number> = {
-  intake: 1,
-  scheduler: 1,
-  worker: 2,
-  reconciler: 1,
-  console: 0,
-};
-const WEBHOOK_SECRET = 'cluster-webhook-secret';
-/** What a worker in these tests is given beside its defaults: a push that was cut off is soon looked for. */
-const WORKER_OPTIONS = { settleMs: 500, timing: { pollMs: 250, killGraceMs: 300 } };
+export const WEBHOOK_SECRET = 'cluster-webhook-secret';
 
 export class Cluster {
   readonly members: Member[] = [];
@@ -102,6 +55,7 @@ export class Cluster {
     readonly database: Database,
     readonly pool: Pool,
     readonly options: ClusterOptions,
+    private readonly policyWith: (change: PolicyChange) => Policy,
   ) {
     this.gates = new Gates(join(folder, 'gates'));
     this.signals = followSignals(join(folder, 'signals.jsonl'));
@@ -125,8 +79,11 @@ export class Cluster {
     const [only] = services;
     const kind = services.length === 1 && only !== undefined ? only : 'several';
     const number = this.members.filter((member) => member.name.startsWith(`${kind}-`)).length + 1;
-    const own = Object.assign({}, ...services.map((service) => this.#optionsOf(service)));
-    const options = { ...own, ...change.options };
+    const options = Object.fromEntries(
+      services
+        .map((service) => [service, this.#optionsOf(service, change)] as const)
+        .filter(([, given]) => Object.keys(given).length > 0),
+    );
     const member = new Member({
       name: `${kind}-${number}`,
       services,
@@ -138,9 +95,8 @@ export class Cluster {
     return member;
   }
 
-  #optionsOf(service: ServiceName): Readonly<Record<string, unknown>> {
-    const given = { ...(service === 'worker' ? WORKER_OPTIONS : {}), ...this.options.options?.[service] };
-    return Object.keys(given).length === 0 ? {} : { [service]: given };
+  #optionsOf(service: ServiceName, change: MemberOptions): Readonly<Record<string, unknown>> {
+    return { ...QUICK_OPTIONS[service], ...this.options.options?.[service], ...change.options?.[service] };
   }
 
   #environment(): Readonly<Record<string, string>> {
@@ -168,7 +124,8 @@ export class Cluster {
     const shared = wanted.filter(
       (service) => layout === 'one' || (layout === 'control' && service !== 'worker'),
     );
-    const failPoints = this.options.failPoints === undefined ? {} : { failPoints: this.options.failPoints };
+    const armed = this.options.failPoints?.replaceAll('{folder}', this.folder);
+    const failPoints = armed === undefined ? {} : { failPoints: armed };
     for (let n = 0; shared.some((service) => counts[service] > n); n += 1) {
       this.#newMember(
         shared.filter((service) => counts[service] > n),
@@ -216,8 +173,8 @@ export class Cluster {
   }
 
   /** As `send`, and it must lead to a run of its own: gives the run's id. */
-  async sendForRun(check: string): Promise<RunId> {
-    const reply = await this.send({ check });
+  async sendForRun(check: string, headSha?: string): Promise<RunId> {
+    const reply = await this.send({ check, ...(headSha === undefined ? {} : { headSha }) });
     if (reply.runId === null || reply.outcome !== 'accept' || reply.existing === true) {
       throw new Error(`${check} led to no new run: ${reply.httpStatus} ${JSON.stringify(reply.body)}`);
     }
@@ -225,8 +182,11 @@ export class Cluster {
   }
 
   /** Many at once: `sendForRuns('quick', 60)` sends `quick-1` … `quick-60`. */
-  sendForRuns(route: string, count: number, first = 1): Promise<readonly RunId[]> {
-    return Promise.all(Array.from({ length: count }, (_, n) => this.sendForRun(`${route}-${first + n}`)));
+  async sendForRuns(route: string, count: number, first = 1): Promise<readonly RunId[]> {
+    const head = await this.head();
+    return Promise.all(
+      Array.from({ length: count }, (_, n) => this.sendForRun(`${route}-${first + n}`, head)),
+    );
   }
 
   submitWork(call: WorkCall, to?: Member): Promise<SignalReply> {
@@ -249,6 +209,11 @@ export class Cluster {
     return stopped;
   }
 
+  /** Puts another policy in force: that of the start with this change. */
+  async changePolicy(change: PolicyChange): Promise<void> {
+    await policies.activate(this.database.service, this.policyWith(change), 'test');
+  }
+
   async flushRedis(): Promise<void> {
     await this.redis.flush();
     this.#history.record({ type: 'info', op: HISTORY_OPS.redisFlushed });
@@ -260,24 +225,36 @@ export class Cluster {
     statuses: RunStatus | readonly RunStatus[],
     deadlineMs = 30_000,
   ): Promise<ClusterRun> {
-    const wanted = typeof statuses === 'string' ? [statuses] : statuses;
-    return eventually(
-      async () => {
-        const run = await this.ask.run(runId);
-        return wanted.includes(run.status) ? run : null;
-      },
-      { what: `run ${runId} is ${wanted.join(' or ')}`, deadlineMs, everyMs: 25 },
-    ).catch(async (fault: unknown) => {
-      throw new Error(`${String(fault)}; it is ${JSON.stringify(await this.ask.run(runId))}\n${this.logs()}`);
-    });
+    const [run] = await this.waitForRuns([runId], statuses, deadlineMs);
+    if (run === undefined) throw new Error(`there is no run ${runId}`);
+    return run;
   }
 
-  waitForRuns(
+  /** As `waitForRun`, for all of them, in the order of their ids. */
+  async waitForRuns(
     runIds: readonly string[],
-    status: RunStatus,
+    statuses: RunStatus | readonly RunStatus[],
     deadlineMs = 60_000,
   ): Promise<readonly ClusterRun[]> {
-    return Promise.all(runIds.map((runId) => this.waitForRun(runId, status, deadlineMs)));
+    const wanted = typeof statuses === 'string' ? [statuses] : statuses;
+    const isThere = (run: ClusterRun): boolean => wanted.includes(run.status);
+    const what = `${runIds.length === 1 ? `run ${runIds[0]} is` : `${runIds.length} runs are`} ${wanted.join(' or ')}`;
+    const look = async (): Promise<readonly ClusterRun[] | null> => {
+      const runs = await this.ask.runs(runIds);
+      const isOver = runs.every(isThere) || runs.some((run) => isTerminal(run.status) && !isThere(run));
+      return runs.length === runIds.length && isOver ? runs : null;
+    };
+    const runs = await eventually(look, { what, deadlineMs, everyMs: 25 }).catch(async (fault: unknown) => {
+      throw new Error(`${String(fault)}${await this.#others(runIds, isThere)}`);
+    });
+    if (runs.every(isThere)) return runs;
+    throw new Error(`not every one of ${what}${await this.#others(runIds, isThere)}`);
+  }
+
+  /** Those that are elsewhere, and what the processes said. */
+  async #others(runIds: readonly string[], isThere: (run: ClusterRun) => boolean): Promise<string> {
+    const others = (await this.ask.runs(runIds)).filter((run) => !isThere(run));
+    return `; others: ${JSON.stringify(others)}\n${this.logs()}`;
   }
 
   /** Puts jobs into Redis as anybody who reaches it can. */
@@ -363,50 +340,4 @@ export class Cluster {
     await this.#sampler?.stop();
     await Promise.all(this.members.filter((member) => member.isRunning).map((member) => member.kill9()));
   }
-}
-
-/** Starts a cluster. It ends with the test, or with the file when it was started outside of one. */
-export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const folder = temporaryDataFolder();
-  atEnd(() => removeDataFolder(folder));
-  for (const name of ['data', 'gates', 'history']) mkdirSync(join(folder, name), { recursive: true });
-  const secretFile = join(folder, 'webhook-secret');
-  writeFileSync(secretFile, WEBHOOK_SECRET, { mode: 0o600 });
-  const [forge, postgres, redis] = await Promise.all([
-    bareRepository({ path: join(folder, 'forge.git') }),
-    clusterPostgres(options.postgres ?? 'shared'),
-    clusterRedis(options.redis ?? 'shared'),
-  ]);
-  const database = openDatabase({
-    serviceUrl: postgres.urls.serviceUrl,
-    applicationName: 'cluster test',
-    logger: createLogger('cluster', { level: 'silent' }),
-  });
-  atEnd(() => database.close());
-  const pool = new Pool({ connectionString: postgres.urls.serviceUrl, max: 4 });
-  pool.on('error', () => {});
-  atEnd(() => pool.end());
-  const cluster = new Cluster(folder, forge, postgres, redis, database, pool, options);
-  atEnd(() => cluster.stop());
-  // What the processes said is worth most where a test fails without knowing why.
-  if (TestRunner.getCurrentTest() !== undefined) onTestFailed(() => console.error(cluster.logs()));
-  if (options.gatesOpen === true) {
-    cluster.gates.openAgents();
-    cluster.gates.openVerifications();
-  }
-  const policy = workloadPolicy({
-    forgePath: forge.path,
-    gates: cluster.gates.folder,
-    secretFile,
-    ...(options.lease === undefined ? {} : { lease: options.lease }),
-    ...(options.route === undefined ? {} : { route: options.route }),
-    ticking: options.ticking ?? false,
-    ...(options.policy === undefined ? {} : { policy: options.policy }),
-  });
-  await policies.activate(database.service, policy, 'test');
-  await database.service.use((c) =>
-    apiTokens.put(c, { token: cluster.token, name: 'cluster', role: 'admin', tenantId: null }),
-  );
-  await cluster.start();
-  return cluster;
 }

@@ -1,8 +1,10 @@
-export { Cluster, type ClusterOptions, type MemberOptions, startCluster } from './cluster.js';
+export { Cluster } from './cluster.js';
 export type { ForeignJob } from './foreign-jobs.js';
 export type { AgentPush } from './forge-log.js';
 export type { JudgedCluster, JudgeOptions } from './judge.js';
 export { Member, SERVICE_NAMES, type ServiceName } from './member.js';
+export type { ClusterOptions, MemberOptions, PolicyChange } from './options.js';
 export type { ClusterAttempt, ClusterRun } from './questions.js';
 export type { SignalReply } from './senders.js';
+export { startCluster } from './start-cluster.js';
 export { CLUSTER_REPOSITORY, CLUSTER_SOURCE, PATIENT_LEASE, SHORT_LEASE } from './workload.js';

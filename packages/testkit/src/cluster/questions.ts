@@ -25,7 +25,8 @@ export interface ClusterAttempt {
 const RUNS = `
   select r.id, r.task_id as "taskId", r.status, r.reason_code as "reasonCode", t.work_key as "workKey", r.route,
          r.attempt_no as "attemptNo", r.branch, r.sealed_at is not null as sealed
-    from headgate.run r join headgate.task t on t.id = r.task_id order by r.id`;
+    from headgate.run r join headgate.task t on t.id = r.task_id
+   where $1::uuid[] is null or r.id = any ($1::uuid[]) order by r.id`;
 const ATTEMPTS = `
   select number, status, reason_code as "reasonCode", worker_id as "workerId", lease_id as "leaseId"
     from headgate.attempt where run_id = $1 order by number`;
@@ -51,12 +52,13 @@ export class Questions {
   /** A pool, since a drill may kill its sessions. */
   constructor(private readonly client: Pool) {}
 
-  async runs(): Promise<readonly ClusterRun[]> {
-    return (await this.client.query<ClusterRun>(RUNS)).rows;
+  /** All of them, or those named. */
+  async runs(ids: readonly string[] | null = null): Promise<readonly ClusterRun[]> {
+    return (await this.client.query<ClusterRun>(RUNS, [ids])).rows;
   }
 
   async run(id: string): Promise<ClusterRun> {
-    const run = (await this.runs()).find((row) => row.id === id);
+    const [run] = await this.runs([id]);
     if (run === undefined) throw new Error(`there is no run ${id}`);
     return run;
   }

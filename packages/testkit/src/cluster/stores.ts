@@ -1,4 +1,6 @@
 /** The Postgres and the Redis of one cluster. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { PostgresServer, RedisServer } from '@headgate/embedded';
 import type { RoleUrls } from '../services/prepare-template.js';
 import { privatePostgres, privateRedis } from '../services/private-servers.js';
@@ -9,6 +11,8 @@ export interface ClusterPostgres {
   readonly urls: RoleUrls;
   /** Null where it is shared: nobody may kill it. */
   readonly server: PostgresServer | null;
+  /** What a private server has logged. */
+  log(): string;
 }
 
 export interface ClusterRedis {
@@ -20,9 +24,10 @@ export interface ClusterRedis {
 }
 
 export async function clusterPostgres(kind: 'shared' | 'private'): Promise<ClusterPostgres> {
-  if (kind === 'shared') return { urls: await testDatabase(), server: null };
-  const { server, ownerUrl, serviceUrl, apiUrl } = await privatePostgres();
-  return { urls: { ownerUrl, serviceUrl, apiUrl }, server };
+  if (kind === 'shared') return { urls: await testDatabase(), server: null, log: () => '' };
+  const { server, dataDir, ownerUrl, serviceUrl, apiUrl } = await privatePostgres();
+  const log = (): string => readFileSync(join(dataDir, 'logs', 'postgres.log'), 'utf8');
+  return { urls: { ownerUrl, serviceUrl, apiUrl }, server, log };
 }
 
 /** `none` too where this machine has none, unless a private one is asked for. */

@@ -3,10 +3,12 @@
  * when to go on, so that a test stops a run exactly where it wants to.
  *
  * Check names choose the route: `quick-…` runs through, `gated-…` waits inside the agent, `verified-…` inside the
- * verification, `failing-…` ends with an error. Each result is a file of its own per run that names the attempt it comes from.
+ * verification, `failing-…` ends with an error; `{lane}-…` runs through, on a queue of its own. Each result is a file
+ * of its own per run that names the attempt it comes from. Runs share no concurrency key: all checks are on one branch,
+ * and by default there would be one run at a time.
  */
 import type { LeaseTiming, Policy, RoutePolicy, TriggerOn } from '@headgate/domain';
-import { anAgent, aPolicy, aRoute, aSource, someLimits } from '../builders/policy.js';
+import { anAgent, aPolicy, aQueue, aRoute, aSource, someLimits } from '../builders/policy.js';
 
 export const CLUSTER_SOURCE = 'example-github';
 export const CLUSTER_REPOSITORY = { id: 4242, fullName: 'acme/api', defaultBranch: 'main' } as const;
@@ -38,6 +40,8 @@ export interface WorkloadOptions {
   readonly policy?: Partial<Omit<Policy, 'digest'>>;
   /** With a schedule that ticks every second. */
   readonly ticking?: boolean;
+  /** Queues beside the default one, each with a route of its name. */
+  readonly lanes?: readonly string[];
 }
 
 /** Each run writes its own file, so that no two results are equal by chance. */
@@ -62,13 +66,17 @@ const EVERY_SECOND: TriggerOn = {
   ordinal: 0,
   cron: '@every 1s',
   timezone: 'UTC',
+  startAt: null,
+  endAt: null,
+  exclude: [],
   jitterMs: 0,
+  pauseOnFailure: false,
   overlap: 'allowAll',
   catchUp: { mode: 'latest', windowMs: 60_000, max: 1 },
 };
 
 export function workloadPolicy(options: WorkloadOptions): Policy {
-  const { gates, forgePath, secretFile } = options;
+  const { gates, forgePath, secretFile, lanes = [] } = options;
   const agent = (id: string, change: Readonly<Record<string, string>> = {}) =>
     anAgent({
       id,
@@ -84,6 +92,7 @@ export function workloadPolicy(options: WorkloadOptions): Policy {
       verify: [],
       limits: someLimits({ wallClockMs: 120_000, verifyMs: 60_000, silenceMs: 120_000 }),
       retry: { maxAttempts: 3, maxInfrastructure: 8, maxLeaseLost: 5, backoffMs: [200] },
+      concurrency: { key: '', limit: 1 },
       ...change,
       ...options.route,
     });
@@ -108,10 +117,12 @@ export function workloadPolicy(options: WorkloadOptions): Policy {
       route('gated', { agent: 'gated' }),
       route('failing', { agent: 'failing' }),
       route('verified', { verify: [verifyLine(gates)] }),
+      ...lanes.map((lane) => route(lane, { queue: lane })),
       ...(options.ticking === true
         ? [route('ticking', { on: [EVERY_SECOND], when: null, repositories: [CLUSTER_REPOSITORY.fullName] })]
         : []),
     ],
+    queues: ['default', ...lanes].map((id) => aQueue({ id })),
     lease: options.lease ?? PATIENT_LEASE,
     ...options.policy,
   });

@@ -27,3 +27,20 @@ export interface Endpoint {
   readonly path: string;
   readonly handle: (call: Call) => Answer | Promise<Answer>;
 }
+
+/** A call that is no repository's: of an App. */
+export interface AppCall {
+  readonly state: ForgeState;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly now: Date;
+  readonly authorization: string | undefined;
+}
+
+export interface AppEndpoint {
+  readonly method: 'get' | 'post';
+  /** From the root. */
+  readonly path: string;
+  readonly handleApp: (call: AppCall) => Answer | Promise<Answer>;
+}

@@ -1,7 +1,7 @@
 import { invalid, notFound, page, textField } from './answers.js';
 import type { Answer, Call, Endpoint } from './endpoint.js';
 import { repositoryJson } from './endpoints-repository.js';
-import type { PullRequestRecord } from './forge-state.js';
+import type { ForkRecord, PullRequestRecord } from './forge-state.js';
 
 async function pullJson(call: Call, pull: PullRequestRecord) {
   const { repository, baseUrl } = call;
@@ -12,6 +12,7 @@ async function pullJson(call: Call, pull: PullRequestRecord) {
     sha: await repository.git.head(ref),
     repo: repositoryJson(call),
   });
+  const head = pull.fork === undefined ? await side(pull.headRef) : forkSide(pull.headRef, pull.fork);
   return {
     id: repository.id * 1000 + pull.number,
     number: pull.number,
@@ -20,7 +21,9 @@ async function pullJson(call: Call, pull: PullRequestRecord) {
     body: pull.body,
     draft: pull.isDraft,
     merged: pull.isMerged,
-    head: await side(pull.headRef),
+    merged_at: pull.isMerged ? pull.updatedAt : null,
+    user: { login: pull.author ?? 'octocat', id: 2, type: 'User' },
+    head: { ...head, sha: pull.recordedHead ?? head.sha },
     base: await side(pull.baseRef),
     created_at: pull.createdAt,
     updated_at: pull.updatedAt,
@@ -28,6 +31,13 @@ async function pullJson(call: Call, pull: PullRequestRecord) {
     html_url: `${baseUrl}/${repository.fullName}/pull/${pull.number}`,
   };
 }
+
+const forkSide = (ref: string, fork: ForkRecord) => ({
+  ref,
+  label: `${fork.fullName.split('/')[0]}:${ref}`,
+  sha: fork.headSha,
+  repo: { id: fork.id, full_name: fork.fullName, pushed_at: fork.pushedAt },
+});
 
 const findPull = (call: Call): PullRequestRecord | undefined =>
   call.repository.pulls.find((it) => String(it.number) === call.params['number']);
@@ -116,4 +126,15 @@ export const pullEndpoints: readonly Endpoint[] = [
     },
   },
   { method: 'patch', path: '/pulls/:number', handle: updatePull },
+  {
+    method: 'get',
+    path: '/commits/:sha/pulls',
+    handle: async (call) => {
+      const all = await Promise.all(call.repository.pulls.map((it) => pullJson(call, it)));
+      return page(
+        call,
+        all.filter((it) => it.head.sha === call.params['sha']),
+      );
+    },
+  },
 ];

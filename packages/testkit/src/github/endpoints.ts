@@ -1,7 +1,9 @@
 /** The endpoints of the fake GitHub: each reads or changes the state and says what GitHub would answer. */
-import type { Endpoint } from './endpoint.js';
+import type { AppEndpoint, Endpoint } from './endpoint.js';
+import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
+import { peopleEndpoints } from './endpoints-people.js';
 import { pullEndpoints } from './endpoints-pulls.js';
 import { repositoryEndpoints } from './endpoints-repository.js';
 
@@ -9,5 +11,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...repositoryEndpoints,
   ...pullEndpoints,
   ...commentEndpoints,
+  ...peopleEndpoints,
   ...checkRunEndpoints,
 ];
+
+export const APP_ENDPOINTS: readonly AppEndpoint[] = [...appEndpoints];

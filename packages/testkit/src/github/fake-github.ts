@@ -3,16 +3,19 @@
  * log and with faults on demand. A call is decided first and logged; only then does a fault change what the caller
  * hears. So a `bad-gateway` with `when: 'after'` is exactly the case that matters: it happened, and nobody was told.
  */
+import { createHash } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type Clock, systemClock } from '@headgate/domain';
 import express, { type Express, type Request, type Response } from 'express';
+import { notFound } from './answers.js';
 import type { BareRepository } from './bare-repository.js';
 import { Deliveries } from './deliveries.js';
-import type { Answer, Endpoint } from './endpoint.js';
-import { ENDPOINTS } from './endpoints.js';
+import type { Answer, AppEndpoint, Endpoint } from './endpoint.js';
+import { APP_ENDPOINTS, ENDPOINTS } from './endpoints.js';
 import { type Fault, type FaultPlan, Faults } from './faults.js';
 import { type ForgeRepository, ForgeState } from './forge-state.js';
 import { ProviderLog } from './provider-log.js';
+import { RateBook } from './rate-book.js';
 
 export interface FakeGitHubOptions {
   /** JSON lines of the provider's log; in memory only by default. */
@@ -26,6 +29,7 @@ export class FakeGitHub {
   readonly log: ProviderLog;
   readonly deliveries = new Deliveries();
   readonly state = new ForgeState();
+  readonly rate = new RateBook();
   readonly #faults = new Faults();
   readonly #clock: Clock;
   #server: Server | null = null;
@@ -48,7 +52,14 @@ export class FakeGitHub {
   }
 
   addRepository(options: { id: number; fullName: string; git: BareRepository }): ForgeRepository {
-    const repository = { ...options, pulls: [], comments: [], checkRuns: [] };
+    const repository = {
+      ...options,
+      pulls: [],
+      comments: [],
+      checkRuns: [],
+      issues: [],
+      permissions: new Map(),
+    };
     this.state.repositories.push(repository);
     return repository;
   }
@@ -74,7 +85,8 @@ export class FakeGitHub {
   #listen(port: number): Promise<void> {
     const app = express();
     app.use(express.json({ limit: '5mb' }));
-    for (const endpoint of ENDPOINTS) this.#mount(app, endpoint);
+    for (const endpoint of ENDPOINTS) this.#mount(app, endpoint, `/repos/:owner/:repo${endpoint.path}`);
+    for (const endpoint of APP_ENDPOINTS) this.#mount(app, endpoint, endpoint.path);
     app.use((request, response) => {
       this.#answer(request, response, { status: 404, body: { message: 'Not Found' } }, null);
     });
@@ -92,16 +104,33 @@ export class FakeGitHub {
     });
   }
 
-  #mount(app: Express, endpoint: Endpoint): void {
-    app[endpoint.method](`/repos/:owner/:repo${endpoint.path}`, async (request, response) => {
+  #mount(app: Express, endpoint: Endpoint | AppEndpoint, path: string): void {
+    app[endpoint.method](path, async (request, response) => {
       const fault = this.#faults.take(request.method, request.path);
       if (fault !== null && isBefore(fault)) return this.#answer(request, response, insteadOf(fault), fault);
       this.#answer(request, response, await this.#decide(endpoint, request), fault);
     });
   }
 
-  async #decide(endpoint: Endpoint, request: Request): Promise<Answer> {
+  async #decide(endpoint: Endpoint | AppEndpoint, request: Request): Promise<Answer> {
     const params = textsOf(request.params);
+    if ('handleApp' in endpoint) {
+      const { state } = this;
+      const [body, query] = [request.body ?? {}, textsOf(request.query)];
+      const now = this.#clock.now();
+      return endpoint.handleApp({
+        state,
+        params,
+        query,
+        body,
+        now,
+        authorization: request.headers.authorization,
+      });
+    }
+    if (!this.state.isVisible(request.headers.authorization)) {
+      const wasKnown = this.state.tokens.some((it) => request.headers.authorization === `token ${it.token}`);
+      return wasKnown ? { status: 401, body: { message: 'Bad credentials' } } : notFound;
+    }
     const repository = this.state.find(`${params['owner']}/${params['repo']}`);
     if (repository === null) return { status: 404, body: { message: 'Not Found' } };
     return endpoint.handle({
@@ -116,22 +145,33 @@ export class FakeGitHub {
   }
 
   #answer(request: Request, response: Response, answer: Answer, fault: Fault | null): void {
+    const etag = etagOf(answer);
+    const isUnchanged = fault === null && etag !== null && request.headers['if-none-match'] === etag;
+    if (!isUnchanged && fault === null) this.rate.spend();
     this.log.append({
       at: this.#clock.now().toISOString(),
       method: request.method,
       path: request.originalUrl,
-      status: answer.status,
-      told: toldStatus(fault, answer),
+      status: isUnchanged ? 304 : answer.status,
+      told: isUnchanged ? 304 : toldStatus(fault, answer),
       effect: answer.effect?.kind ?? null,
       objectId: answer.effect?.objectId ?? null,
       body: request.body ?? null,
       isAuthorised: request.headers.authorization !== undefined,
     });
+    response.set(this.rate.headers());
     switch (fault?.kind) {
       case 'hang':
         return;
       case 'reset':
         request.socket.resetAndDestroy();
+        return;
+      case 'used-up':
+        response.set(this.rate.usedUp(fault.resetAt));
+        response.status(403).json({ message: 'API rate limit exceeded for installation ID 1.' });
+        return;
+      case 'forbidden':
+        response.status(403).json({ message: 'Resource not accessible by integration' });
         return;
       case 'bad-gateway':
         response.status(502).json({ message: 'Bad Gateway' });
@@ -141,6 +181,11 @@ export class FakeGitHub {
         response.status(429).json({ message: 'You have exceeded a secondary rate limit.' });
         return;
       case undefined:
+        if (etag !== null) response.set('ETag', etag);
+        if (isUnchanged) {
+          response.status(304).end();
+          return;
+        }
         if (answer.hasNextPage) response.set('Link', `<${this.#nextPage(request)}>; rel="next"`);
         response.status(answer.status).json(answer.body);
     }
@@ -153,12 +198,21 @@ export class FakeGitHub {
   }
 }
 
-const isBefore = (fault: Fault): boolean => fault.kind === 'too-many-requests' || fault.when === 'before';
+const isBefore = (fault: Fault): boolean => !('when' in fault) || fault.when === 'before';
 
-const insteadOf = (fault: Fault): Answer => ({
-  status: fault.kind === 'too-many-requests' ? 429 : 502,
-  body: null,
-});
+const REFUSALS: Readonly<Partial<Record<Fault['kind'], number>>> = {
+  'too-many-requests': 429,
+  'used-up': 403,
+  forbidden: 403,
+};
+
+const insteadOf = (fault: Fault): Answer => ({ status: REFUSALS[fault.kind] ?? 502, body: null });
+
+/** Weak, as GitHub's are; of what is shown. */
+function etagOf({ status, body }: Answer): string | null {
+  if (status !== 200) return null;
+  return `W/"${createHash('sha256').update(JSON.stringify(body)).digest('hex')}"`;
+}
 
 function toldStatus(fault: Fault | null, answer: Answer): number | 'nothing' | 'reset' {
   switch (fault?.kind) {

@@ -2,6 +2,9 @@
 export type Fault =
   | { readonly kind: 'bad-gateway'; readonly when: 'before' | 'after' }
   | { readonly kind: 'too-many-requests'; readonly retryAfterSeconds: number }
+  /** The primary limit: 403, nothing remaining, and when it is reset. */
+  | { readonly kind: 'used-up'; readonly resetAt: Date }
+  | { readonly kind: 'forbidden' }
   | { readonly kind: 'hang'; readonly when: 'before' | 'after' }
   | { readonly kind: 'reset'; readonly when: 'before' | 'after' };
 

@@ -7,6 +7,24 @@ export interface ForgeRepository {
   readonly pulls: PullRequestRecord[];
   readonly comments: CommentRecord[];
   readonly checkRuns: CheckRunRecord[];
+  readonly issues: IssueRecord[];
+  /** By login; whoever is not named may write. */
+  readonly permissions: Map<string, 'none' | 'read' | 'write' | 'admin'>;
+}
+
+export interface IssueRecord {
+  readonly number: number;
+  title: string;
+  body: string | null;
+  state: 'open' | 'closed';
+}
+
+/** Where a pull request from elsewhere comes from. */
+export interface ForkRecord {
+  readonly id: number;
+  readonly fullName: string;
+  headSha: string;
+  pushedAt: string;
 }
 
 export interface PullRequestRecord {
@@ -20,6 +38,11 @@ export interface PullRequestRecord {
   isDraft: boolean;
   readonly createdAt: string;
   updatedAt: string;
+  /** `octocat` by default. */
+  author?: string;
+  /** The record lags the branch: this is what it shows. */
+  recordedHead?: string;
+  fork?: ForkRecord;
 }
 
 export interface CommentRecord {
@@ -37,14 +60,46 @@ export interface CheckRunRecord {
   fields: Readonly<Record<string, unknown>>;
 }
 
+export interface ForgeApp {
+  readonly id: number;
+  /** PEM. */
+  readonly publicKey: string;
+  readonly installationId: number;
+  readonly permissions: Readonly<Record<string, string>>;
+}
+
+export interface MintedToken {
+  readonly token: string;
+  /** As asked for: repositories, permissions. */
+  readonly asked: Readonly<Record<string, unknown>>;
+  isRevoked: boolean;
+}
+
 /** All that the fake forge holds. Numbers and ids grow, as at the real one. */
 export class ForgeState {
   readonly repositories: ForgeRepository[] = [];
+  /** Set: repositories are seen by this App's tokens only. */
+  app: ForgeApp | null = null;
+  readonly tokens: MintedToken[] = [];
   #lastId = 1000;
 
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
+  }
+
+  mint(asked: Readonly<Record<string, unknown>>, expiresAt: Date) {
+    const token = `ghs_${this.nextId()}`;
+    this.tokens.push({ token, asked, isRevoked: false });
+    const permissions = asked['permissions'] ?? this.app?.permissions ?? {};
+    return { token, expires_at: expiresAt.toISOString(), permissions, repository_selection: 'selected' };
+  }
+
+  /** Without an App everybody sees everything. */
+  isVisible(authorization: string | undefined): boolean {
+    if (this.app === null) return true;
+    const token = this.tokens.find((it) => authorization === `token ${it.token}`);
+    return token !== undefined && !token.isRevoked;
   }
 
   /** Issues and pull requests share their numbers. */

@@ -12,8 +12,11 @@ export type { Fault, FaultPlan } from './faults.js';
 export type {
   CheckRunRecord,
   CommentRecord,
+  ForgeApp,
   ForgeRepository,
   ForgeState,
+  ForkRecord,
+  IssueRecord,
   PullRequestRecord,
 } from './forge-state.js';
 export { type ProviderEntry, ProviderLog } from './provider-log.js';

@@ -1,7 +1,8 @@
-export { atEnd } from './at-end.js';
+export { atEnd, endOfFile } from './at-end.js';
 export * from './depth.js';
 export * from './eventually.js';
 export * from './fault-proxy.js';
+export { recordOwnHistory } from './own-history.js';
 export {
   API_ROLE,
   inDatabase,

@@ -14,7 +14,7 @@ export interface RouteSpec<Query extends ObjectSchema, Body extends ObjectSchema
   readonly method: 'get' | 'post';
   /** As OpenAPI writes it: `/v1/runs/{id}`. */
   readonly path: string;
-  readonly tag: 'Receipts' | 'Tasks' | 'Runs' | 'Operations' | 'Why' | 'Work';
+  readonly tag: 'Receipts' | 'Tasks' | 'Runs' | 'Operations' | 'Schedules' | 'Goals' | 'Why' | 'Work';
   readonly summary: string;
   readonly role: TokenRole;
   /** Unknown names are errors: a filter that is ignored would answer with wrong rows. */

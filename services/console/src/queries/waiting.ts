@@ -43,6 +43,7 @@ interface ItemRow extends ReadyItem {
   readonly visibleAt: Date;
   readonly dispatchedAt: Date | null;
   readonly verdict: string | null;
+  readonly detail: string | null;
   readonly ahead: number;
 }
 
@@ -92,7 +93,13 @@ function placeOf(run: WaitingRun, item: ItemRow): WaitingPlace {
         takenBackAt: (item.dispatchedAt ?? run.statusAt).getTime() + DISPATCH_TIMING.takeBackAfterMs,
       };
     case 'delayed':
-      return { kind: 'delayed', reasonCode: delayOf(run, item), visibleAt: item.visibleAt.getTime() };
+      return {
+        kind: 'delayed',
+        reasonCode: delayOf(run, item),
+        visibleAt: item.visibleAt.getTime(),
+        // Of the verdict that put it off; after an attempt it is the attempt's, which has its own place.
+        detail: item.waits === 'capacity' ? item.detail : null,
+      };
   }
 }
 
@@ -154,7 +161,8 @@ const itemsOf = (c: Connection, ids: readonly RunId[]): Promise<ItemRow[]> =>
                q.provider_id as "providerId", q.sandbox_id as "sandboxId", q.concurrency_key as "concurrencyKey",
                q.concurrency_limit as "concurrencyLimit", q.tokens_per_minute as "tokensPerMinute",
                q.reserved_usd as "reservedUsd", q.state, q.waits, q.visible_at as "visibleAt",
-               q.dispatched_at as "dispatchedAt", q.verdict, line.ahead
+               q.dispatched_at as "dispatchedAt", q.verdict, line.ahead,
+               (select r.reason_detail from headgate.run r where r.id = q.run_id) as detail
           from headgate.queue_item q
           cross join lateral (
             select count(*)::int as ahead from (

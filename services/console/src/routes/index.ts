@@ -1,2 +1,3 @@
 export * from './act.js';
 export * from './read.js';
+export * from './schedules.js';

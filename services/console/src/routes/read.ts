@@ -12,7 +12,6 @@ import {
   receiptPageOf,
   runDetail,
   runPageOf,
-  schedulePageOf,
   taskDetail,
   taskPageOf,
   type WaitingReader,
@@ -33,7 +32,6 @@ import {
   runDetailSchema,
   runPage,
   runQuery,
-  schedulePage,
   taskDetailSchema,
   taskPage,
   taskQuery,
@@ -206,19 +204,6 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
         problems: [],
       },
       ({ caller, query }) => inScope(context, caller, (c) => workerPageOf(c, query)),
-    ),
-    route(
-      {
-        ...look,
-        id: 'listSchedules',
-        path: '/v1/schedules',
-        tag: 'Operations',
-        summary: 'Schedules with their 10 recent and 10 next ticks',
-        query: plainPageQuery,
-        answer: { status: 200, schema: schedulePage },
-        problems: [],
-      },
-      ({ caller, query }) => inScope(context, caller, (c) => schedulePageOf(c, query)),
     ),
     route(
       {

@@ -1,4 +1,4 @@
-import type { DeadLetter, Queue, Schedule, Worker } from '@headgate/sdk';
+import type { DeadLetter, Queue, Worker } from '@headgate/sdk';
 import { instant, pageOf, pageQuery, reasonCode, shapeOf, z } from './shape.js';
 
 const workerState = z.enum(['STARTING', 'READY', 'DRAINING', 'STOPPED', 'DEAD']);
@@ -25,43 +25,6 @@ export const workerSchema = shapeOf<Worker>()(
 );
 export const workerPage = pageOf(workerSchema, 'WorkerPage');
 export const workerQuery = z.strictObject({ ...pageQuery, state: workerState.optional() });
-
-export const scheduleSchema = shapeOf<Schedule>()(
-  z
-    .object({
-      id: z.string(),
-      tenant: z.string(),
-      route: z.string(),
-      ordinal: z.number().int(),
-      cron: z.string(),
-      timezone: z.string(),
-      jitterMs: z.number(),
-      overlap: z.enum(['skip', 'bufferOne', 'bufferAll', 'cancelOther', 'terminateOther', 'allowAll']),
-      catchUp: z.object({
-        mode: z.enum(['none', 'latest', 'all']),
-        windowMs: z.number(),
-        max: z.number().int(),
-      }),
-      state: z.enum(['active', 'paused']),
-      note: z.string().nullable(),
-      lastNominalAt: instant.nullable(),
-      nextAt: instant.nullable(),
-      recent: z.array(
-        z.object({
-          nominalAt: instant,
-          untilAt: instant,
-          count: z.number().int(),
-          target: z.string(),
-          bucket: z.enum(['fired', 'skipped', 'missed']),
-          reasonCode,
-          receiptId: z.string().nullable(),
-        }),
-      ),
-      next: z.array(instant),
-    })
-    .openapi('Schedule'),
-);
-export const schedulePage = pageOf(scheduleSchema, 'SchedulePage');
 
 export const queueSchema = shapeOf<Queue>()(
   z

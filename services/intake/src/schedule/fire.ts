@@ -5,44 +5,43 @@
  *
  * Who may write: any number of tickers. The row is taken with SKIP LOCKED, so one of them decides; another finds it
  * locked, or settled and no longer due. Lock order (SQL rule 8): schedule, then what an admission locks. A cancel of a
- * task, a claim and a finish never take the schedule's row.
+ * task, a claim and a finish never take the schedule's row; pause, resume and a change of the schedule wait for it.
  * Crash before COMMIT: no tick, no receipt, no run; the row is still due, and the next ticker decides by its own clock
  * (late ticks fall under the catch-up rule). Crash after COMMIT: everything stands; dispatch finds the runs. COMMIT
  * without an answer is one of the two, and the next look at the row says which.
  * A head that moves between its read and the COMMIT is found by the verdict before the lease.
  */
 import type { Admission, Submission, Undertaken } from '@headgate/admission';
-import { workOf } from '@headgate/admission';
 import {
   type DueTicks,
   dueTicks,
-  hashWorkKey,
-  type MissedTicks,
-  type Policy,
-  type RoutePolicy,
-  type RunId,
+  type ReasonCode,
   type SignalAnswer,
+  type TickRange,
 } from '@headgate/domain';
 import {
   type ActivePolicy,
-  type Connection,
   type Pool,
   type ScheduleRow,
   schedules,
-  stopRuns,
+  scheduleTicks,
+  type TickBucket,
   type TickRow,
-  taskVersions,
 } from '@headgate/store';
 import type { Heads } from '../repositories/heads.js';
-import { type PlannedTick, planTicks } from './plan-ticks.js';
+import { pauseIfFailed } from './pause-on-failure.js';
+import { routeOf, tenantOf } from './route-of.js';
+import { settleTicks } from './settle-ticks.js';
 import { canReadNone, readTargets, type ScheduleTarget } from './targets.js';
-import { missedSignal, tickSignal } from './tick-signal.js';
+import { missedSignal } from './tick-signal.js';
 
 export type Fired =
   /** Ticks were settled, or the row's next time was found out. */
   | { readonly kind: 'settled'; readonly ticks: number }
   /** Another ticker has it, or it is no longer due. */
   | { readonly kind: 'passed' }
+  /** A run of it failed, and it says that this pauses it. */
+  | { readonly kind: 'paused' }
   /** No source answers: it is asked again soon, and its ticks wait as long as the catch-up rule lets them. */
   | { readonly kind: 'held-back'; readonly detail: string };
 
@@ -59,131 +58,83 @@ const HOLD_BACK_MS = 10_000;
 
 export async function fire(seen: ScheduleRow, options: FireOptions): Promise<Fired> {
   const { pool, heads, active } = options;
-  const route = routeOf(seen, active.policy, active.tenantIds);
+  const route = routeOf(seen, active);
   // What is due may differ under the lock; then it is looked at once more.
   const targets = dueOf(seen).run.length === 0 ? null : await readTargets(route, active.policy, heads);
   if (targets !== null && canReadNone(targets)) return holdBack(pool, seen, targets);
 
   let undertaken: Undertaken | null = null;
-  const ticks = await pool.transaction(async (c) => {
+  const fired = await pool.transaction(async (c): Promise<Fired> => {
     undertaken = null;
     const row = await schedules.lockDue(c, seen.id);
-    if (row === null) return null;
+    if (row === null) return { kind: 'passed' };
     const due = dueOf(row);
-    if (due.run.length > 0 && targets === null) return null;
+    if (due.run.length > 0 && targets === null) return { kind: 'passed' };
+    if (await pauseIfFailed(c, row)) return { kind: 'paused' };
     const turn = turnOf(row, due, targets ?? []);
-    const plan = await planOf(c, row, route, turn.nominals, targets ?? [], options);
-    const missed = due.missed === null ? null : missedOf(row, due.missed, options);
-    const submissions = [...(missed === null ? [] : [missed]), ...plan.map((tick) => tick.submission)];
-    undertaken = submissions.length === 0 ? null : await options.admission.within(c, submissions);
-    const answers = undertaken?.answers ?? [];
-    const tickAnswers = missed === null ? answers : answers.slice(1);
-    await terminate(c, plan, tickAnswers);
-    await schedules.recordTicks(c, [
-      ...(due.missed === null ? [] : missedRows(row, due.missed, targets ?? [], answers[0])),
-      ...plan.flatMap((tick, at) => tickRow(row, tick, tickAnswers[at])),
+    const settled = await settleTicks(
+      c,
+      {
+        row,
+        route,
+        origin: 'timer',
+        overlap: row.spec.overlap,
+        requestedBy: null,
+        nominals: turn.nominals,
+        targets: targets ?? [],
+        first: due.missed === null ? null : missedOf(row, due.missed, options),
+      },
+      options,
+    );
+    undertaken = settled.undertaken;
+    await scheduleTicks.record(c, [
+      ...rangeRows(row, due.missed, 'missed', 'MISSED_CATCHUP', settled.firstAnswer),
+      ...rangeRows(row, turn.excluded, 'excluded', 'SCHEDULE_EXCLUDED', null),
     ]);
     await schedules.advance(c, row.id, turn.settledUntil, turn.nextAt);
-    return plan.length;
+    return { kind: 'settled', ticks: settled.ticks };
   });
   // Read through a function: the callback's assignment is not seen from here.
   committed(undertaken);
-  return ticks === null ? { kind: 'passed' } : { kind: 'settled', ticks };
+  return fired;
 }
 
-const committed = (undertaken: Undertaken | null): void => undertaken?.committed();
+export const committed = (undertaken: Undertaken | null): void => undertaken?.committed();
 
 const dueOf = (row: ScheduleRow): DueTicks =>
   dueTicks({
-    spec: row.spec.cron,
-    timezone: row.spec.timezone,
+    schedule: { times: row.spec, anchor: row.anchorAt },
     // A schedule begins with its row, or with the change that made it another one.
     lastNominalAt: row.lastNominalAt ?? row.anchorAt,
     now: row.now,
     catchUp: row.spec.catchUp,
     scheduleId: row.id,
     jitterMs: row.spec.jitterMs,
-    anchor: row.anchorAt,
   });
 
 interface Turn {
   readonly nominals: readonly Date[];
+  readonly excluded: TickRange | null;
   readonly settledUntil: Date;
   readonly nextAt: Date | null;
 }
 
+export const mostNominals = (targets: readonly ScheduleTarget[]): number =>
+  Math.max(1, Math.floor(MAX_SUBMISSIONS / Math.max(1, targets.length)));
+
 function turnOf(row: ScheduleRow, due: DueTicks, targets: readonly ScheduleTarget[]): Turn {
-  const most = Math.max(1, Math.floor(MAX_SUBMISSIONS / Math.max(1, targets.length)));
-  const nominals = due.run.slice(0, most);
+  const nominals = due.run.slice(0, mostNominals(targets));
   const last = nominals.at(-1);
   if (nominals.length === due.run.length || last === undefined) {
-    return { nominals, settledUntil: due.lastNominalAt, nextAt: due.nextAt };
+    const { excluded, lastNominalAt: settledUntil, nextAt } = due;
+    return { nominals, excluded, settledUntil, nextAt };
   }
-  return { nominals, settledUntil: last, nextAt: row.now };
+  // Excluded days up to here are counted with what is settled here.
+  const { excluded } = dueOf({ ...row, now: last });
+  return { nominals, excluded, settledUntil: last, nextAt: row.now };
 }
 
-async function planOf(
-  c: Connection,
-  row: ScheduleRow,
-  route: RoutePolicy | null,
-  nominals: readonly Date[],
-  targets: readonly ScheduleTarget[],
-  { active }: FireOptions,
-): Promise<readonly PlannedTick[]> {
-  const [first] = nominals;
-  if (first === undefined) return [];
-  const hashes = new Map<string, Buffer>();
-  for (const target of targets) {
-    const work = route === null ? null : workOf(tickSignal(row, first, target, route), route).work;
-    if (work !== null) hashes.set(target.key, hashWorkKey(work.workKey));
-  }
-  const rows = await taskVersions.liveOfKeys(c, row.tenantId, [...hashes.values()]);
-  const live = new Map(
-    [...hashes].map(([key, hash]): [string, RunId[]] => [
-      key,
-      rows.filter((run) => run.keyHash.equals(hash)).map((run) => run.runId),
-    ]),
-  );
-  return planTicks({ row, tenant: tenantOf(row, active), route, nominals, targets, live });
-}
-
-/** What `terminateOther` stops beyond a supersede: runs that were about to finish. */
-async function terminate(
-  c: Connection,
-  plan: readonly PlannedTick[],
-  answers: readonly SignalAnswer[],
-): Promise<void> {
-  const stops = plan.flatMap((tick, at) =>
-    answers[at]?.reasonCode === 'ADMITTED'
-      ? tick.terminate.map((runId) => ({
-          runId,
-          kind: 'cancel' as const,
-          reasonCode: 'SUPERSEDED' as const,
-          actor: 'schedule',
-        }))
-      : [],
-  );
-  await stopRuns(c, stops);
-}
-
-const tickRow = (row: ScheduleRow, tick: PlannedTick, answer: SignalAnswer | undefined): TickRow[] =>
-  answer === undefined
-    ? []
-    : [
-        {
-          scheduleId: row.id,
-          tenantId: row.tenantId,
-          nominalAt: tick.nominalAt,
-          untilAt: tick.nominalAt,
-          target: tick.target.key,
-          count: 1,
-          bucket: tick.bucket,
-          reasonCode: tick.reasonCode ?? answer.reasonCode,
-          receiptId: answer.receiptId,
-        },
-      ];
-
-function missedOf(row: ScheduleRow, missed: MissedTicks, { active }: FireOptions): Submission {
+function missedOf(row: ScheduleRow, missed: TickRange, { active }: FireOptions): Submission {
   const detail = `${missed.count} nominal time(s) from ${missed.from.toISOString()} to ${missed.to.toISOString()}.`;
   return {
     signal: missedSignal(row, missed),
@@ -194,24 +145,30 @@ function missedOf(row: ScheduleRow, missed: MissedTicks, { active }: FireOptions
   };
 }
 
-/** One range for each target, so that the buckets of each add up. */
-const missedRows = (
+/** A range stands for all targets of the schedule. */
+const rangeRows = (
   row: ScheduleRow,
-  missed: MissedTicks,
-  targets: readonly ScheduleTarget[],
-  answer: SignalAnswer | undefined,
+  range: TickRange | null,
+  bucket: TickBucket,
+  reasonCode: ReasonCode,
+  answer: SignalAnswer | null,
 ): TickRow[] =>
-  (targets.length === 0 ? [''] : targets.map(({ key }) => key)).map((target) => ({
-    scheduleId: row.id,
-    tenantId: row.tenantId,
-    nominalAt: missed.from,
-    untilAt: missed.to,
-    target,
-    count: missed.count,
-    bucket: 'missed',
-    reasonCode: 'MISSED_CATCHUP',
-    receiptId: answer?.receiptId ?? null,
-  }));
+  range === null
+    ? []
+    : [
+        {
+          scheduleId: row.id,
+          tenantId: row.tenantId,
+          origin: 'timer',
+          nominalAt: range.from,
+          untilAt: range.to,
+          target: '',
+          count: range.count,
+          bucket,
+          reasonCode,
+          receiptId: answer?.receiptId ?? null,
+        },
+      ];
 
 async function holdBack(pool: Pool, seen: ScheduleRow, targets: readonly ScheduleTarget[]): Promise<Fired> {
   await postpone(pool, seen, HOLD_BACK_MS);
@@ -225,15 +182,3 @@ export const postpone = (pool: Pool, seen: ScheduleRow, delayMs: number): Promis
     const row = await schedules.lockDue(c, seen.id);
     if (row !== null) await schedules.advance(c, row.id, null, new Date(row.now.getTime() + delayMs));
   });
-
-const tenantOf = (row: ScheduleRow, { tenantIds }: ActivePolicy): string =>
-  [...tenantIds].find(([, id]) => id === row.tenantId)?.[0] ?? '';
-
-/** Null: the route is gone, and the schedule will be retired. */
-const routeOf = (
-  row: ScheduleRow,
-  policy: Policy,
-  tenantIds: ReadonlyMap<string, number>,
-): RoutePolicy | null =>
-  policy.routes.find((route) => route.id === row.route && tenantIds.get(route.tenant) === row.tenantId) ??
-  null;

@@ -10,11 +10,11 @@ import {
   type OverlapDecision,
   type OverlapPolicy,
   type ReasonCode,
-  type RoutePolicy,
   type RunId,
   type Verdict,
 } from '@headgate/domain';
-import type { ScheduleRow, TickRow } from '@headgate/store';
+import type { TickRow } from '@headgate/store';
+import type { TickBatch } from './settle-ticks.js';
 import type { ScheduleTarget } from './targets.js';
 import { tickSignal } from './tick-signal.js';
 
@@ -30,20 +30,17 @@ export interface PlannedTick {
 }
 
 export interface TickPlanInput {
-  readonly row: ScheduleRow;
+  readonly batch: Omit<TickBatch, 'first'>;
   readonly tenant: string;
-  readonly route: RoutePolicy | null;
-  /** Oldest first. */
-  readonly nominals: readonly Date[];
-  readonly targets: readonly ScheduleTarget[];
   /** Runs of the schedule that have not ended, by the target's key, oldest first. */
   readonly live: ReadonlyMap<string, readonly RunId[]>;
 }
 
 export function planTicks(input: TickPlanInput): readonly PlannedTick[] {
-  const lanes = new Map(input.targets.map(({ key }) => [key, [...(input.live.get(key) ?? [])]]));
-  return input.nominals.flatMap((nominalAt) =>
-    input.targets.map((target) => planTick(input, nominalAt, target, lanes.get(target.key) ?? [])),
+  const { nominals, targets } = input.batch;
+  const lanes = new Map(targets.map(({ key }) => [key, [...(input.live.get(key) ?? [])]]));
+  return nominals.flatMap((nominalAt) =>
+    targets.map((target) => planTick(input, nominalAt, target, lanes.get(target.key) ?? [])),
   );
 }
 
@@ -51,14 +48,15 @@ export function planTicks(input: TickPlanInput): readonly PlannedTick[] {
 const ABOUT_TO_RUN = 'about-to-run' as RunId;
 
 function planTick(
-  { row, tenant, route }: TickPlanInput,
+  { batch, tenant }: TickPlanInput,
   nominalAt: Date,
   target: ScheduleTarget,
   lane: RunId[],
 ): PlannedTick {
-  const signal = tickSignal(row, nominalAt, target, route);
+  const signal = tickSignal(batch, nominalAt, target);
   const plain = { nominalAt, target, terminate: [], reasonCode: null, bucket: 'fired' } as const;
-  const submission: Submission = { signal, tenant, payload: null };
+  const watermark = target.head.kind === 'head' ? target.head.sha : nominalAt.toISOString();
+  const submission: Submission = { signal, tenant, payload: null, watermark };
   if (target.head.kind === 'unavailable') {
     const verdict = refusal('SOURCE_UNAVAILABLE', target.head.detail, 'reject');
     return {
@@ -68,7 +66,7 @@ function planTick(
       reasonCode: 'SOURCE_UNAVAILABLE',
     };
   }
-  const overlap = decideOverlap(row.spec.overlap, liveOf(row.spec.overlap, lane));
+  const overlap = decideOverlap(batch.overlap, liveOf(batch.overlap, lane));
   if (overlap.kind === 'skip') {
     const verdict = refusal(overlap.reasonCode, null, 'no-work');
     return {
@@ -83,7 +81,8 @@ function planTick(
   lane.push(ABOUT_TO_RUN);
   return {
     ...plain,
-    submission: { ...submission, beside: besideOf(overlap, row.spec.overlap) },
+    bucket: overlap.kind === 'buffer' ? 'buffered' : 'fired',
+    submission: { ...submission, beside: besideOf(overlap, batch.overlap) },
     terminate: terminate.filter((runId) => runId !== ABOUT_TO_RUN),
   };
 }

@@ -35,9 +35,13 @@ export async function readTargets(
         case 'head':
           return { key, repository, head: { kind: 'head', sha: reading.sha } };
         case 'unavailable':
+        case 'disagrees':
           return { key, repository, head: { kind: 'unavailable', detail: reading.detail } };
         case 'closed':
         case 'gone':
+        // Not of a repository as a whole.
+        case 'issue':
+        case 'changed':
           return { key, repository, head: { kind: 'missing' } };
       }
     }),

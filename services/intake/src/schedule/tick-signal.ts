@@ -1,30 +1,33 @@
-import { formatId, type RoutePolicy, type Signal } from '@headgate/domain';
+import { formatId, type Signal } from '@headgate/domain';
 import type { ScheduleRow } from '@headgate/store';
 import { currentTraceparent } from '@headgate/telemetry';
 import { wholeRepository } from '../repositories/reached.js';
+import type { TickBatch } from './settle-ticks.js';
 import type { ScheduleTarget } from './targets.js';
 
 /**
- * A tick as a signal. Its event id is the nominal time (and the target), so the same tick submitted twice is one
- * delivery; its place in the source's order is the nominal time.
+ * A tick as a signal. Its event id is the nominal time (and the target; and for what a person asked, that), so the same
+ * tick submitted twice is one delivery; its place in the source's order is the nominal time.
  */
 export function tickSignal(
-  row: ScheduleRow,
+  { row, route, origin, requestedBy }: Pick<TickBatch, 'row' | 'route' | 'origin' | 'requestedBy'>,
   nominalAt: Date,
   target: ScheduleTarget,
-  route: RoutePolicy | null,
 ): Signal {
   const { repository, head, key } = target;
+  const time = nominalAt.toISOString();
+  const moment = origin === 'timer' ? time : `${origin}/${time}`;
   return {
     ...scheduleSignal(row),
-    eventId: key === '' ? nominalAt.toISOString() : `${nominalAt.toISOString()}/${key}`,
+    ...(origin === 'timer' ? {} : { via: 'api' as const }),
+    eventId: key === '' ? moment : `${moment}/${key}`,
     subject: repository?.fullName ?? route?.id ?? row.route,
     emittedAt: nominalAt,
     repository,
     target: repository === null ? null : wholeRepository(repository),
     inputVersion: head.kind === 'head' ? head.sha : null,
     sourceAt: nominalAt,
-    data: { ...scheduleData(row), nominalAt: nominalAt.toISOString() },
+    data: { ...scheduleData(row), nominalAt: time, origin, requestedBy },
   };
 }
 

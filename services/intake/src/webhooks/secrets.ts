@@ -3,9 +3,9 @@
  * seconds, and a burst of deliveries does not read a file for each.
  */
 import { dirname } from 'node:path';
-import { resolveSecret } from '@headgate/config';
+import { EXAMPLE_WEBHOOK_SECRET, resolveSecret } from '@headgate/config';
 import type { Clock, SourcePolicy } from '@headgate/domain';
-import type { Logger } from '@headgate/telemetry';
+import { type Logger, registerSecret } from '@headgate/telemetry';
 
 const REMEMBERED_MS = 2_000;
 /** A secret that cannot be read is said once in this time. */
@@ -52,7 +52,11 @@ export class WebhookSecrets {
       source.webhookSecrets.map((reference) => resolveSecret(reference, context)),
     );
     return results.flatMap((result) => {
-      if (result.ok) return [result.value];
+      if (result.ok) {
+        // The example's is printed in every copy of its file: guarding it would only blank out those.
+        if (result.value !== EXAMPLE_WEBHOOK_SECRET) registerSecret(result.value);
+        return [result.value];
+      }
       this.#complain(source.id, `${result.message}. ${result.fix}`);
       return [];
     });

@@ -46,8 +46,13 @@ export async function resolveWork(
   switch (reading.kind) {
     case 'head':
       return settled(repository, target, reading.sha);
+    case 'issue':
+      return settled(repository, target, reading.contentVersion);
     case 'unavailable':
+    case 'disagrees':
       return { kind: 'unavailable', detail: reading.detail };
+    case 'changed':
+      return { ...settled(repository, target, null), verdict: invalid(reading.detail) };
     case 'closed':
       return { ...settled(repository, target, null), verdict: noWork(reading.reason) };
     case 'gone':

@@ -1,6 +1,9 @@
 /** Partitions are made ahead and dropped when they are old; what was remembered for a time is forgotten. */
-import { deliveries, idempotencyKeys, isTransient, partitions } from '@headgate/store';
+import { deliveries, idempotencyKeys, isTransient, partitions, touches } from '@headgate/store';
 import type { Job, JobParts } from '../job.js';
+
+/** A chain of our runs that is older than this has come to its end. */
+const TOUCHED_DAYS = 90;
 
 export const partitionsKept: Job = {
   name: 'partitions',
@@ -33,7 +36,7 @@ async function dropOld({ context }: JobParts): Promise<readonly string[]> {
 
 export const forgetExpired: Job = {
   name: 'forget-expired',
-  repairs: 'Deliveries and idempotency keys are remembered for as long as was promised.',
+  repairs: 'Deliveries, idempotency keys and what people touched are remembered for as long as was promised.',
   reasonCodes: [],
   period: 'repair',
   limit: 5_000,
@@ -43,6 +46,7 @@ export const forgetExpired: Job = {
       const forgotten = await context.database.service.use(async (c) => [
         await deliveries.forgetExpired(c, limit),
         await idempotencyKeys.forgetExpired(c, limit),
+        await touches.forgetOlderThan(c, limit, TOUCHED_DAYS),
       ]);
       return forgotten.some((count) => count >= limit) ? 'busy' : 'idle';
     },

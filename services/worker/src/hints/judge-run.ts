@@ -2,8 +2,8 @@
  * Judges one dispatched run: policy and abilities, then the authoritative read of its source, outside any transaction
  * and bounded in time (I6, Q2). Reads only; what follows is written by the claim desk under the dispatch number.
  */
-import type { Capabilities, Clock, WorkerId } from '@headgate/domain';
-import type { HeadReading, SourceReader } from '@headgate/sources';
+import type { Capabilities, Clock, ReasonCode, WorkerId } from '@headgate/domain';
+import type { HeadReading, PermissionReading, SourceReader } from '@headgate/sources';
 import {
   type ActivePolicy,
   type DispatchedRun,
@@ -13,7 +13,14 @@ import {
   workers,
 } from '@headgate/store';
 import type { WorkerTiming } from '../options.js';
-import { canOthersRun, type FirstLook, firstLook, verdictOf } from './verdict.js';
+import {
+  canOthersRun,
+  type FirstLook,
+  firstLook,
+  type SourceWait,
+  verdictOf,
+  verdictOnAsker,
+} from './verdict.js';
 
 export interface JudgeParts {
   readonly pool: Pool;
@@ -45,19 +52,39 @@ export async function judgeRun(
       return { run, verdict: look.verdict, headSha: null };
     case 'incapable':
       return { run, verdict: await incapable(parts, run, look, self.workerId), headSha: null };
-    case 'read': {
-      const head = await readHead(parts, look);
-      const times =
-        head.kind === 'unavailable'
-          ? await parts.pool.use((c) =>
-              dispatchedRuns.deferrals(c, run.runId, 'SOURCE_UNAVAILABLE', MOST_WAITS),
-            )
-          : 0;
-      const { sourceWaitMs: firstMs, sourceWaitCapMs: capMs } = parts.timing;
-      const verdict = verdictOf(run, head, { firstMs, capMs, times });
-      return { run, verdict, headSha: head.kind === 'head' ? head.sha : null };
-    }
+    case 'read':
+      return judgeAtSource(parts, run, look);
   }
+}
+
+async function judgeAtSource(parts: JudgeParts, run: DispatchedRun, look: Look): Promise<Judged> {
+  const head = await readHead(parts, look, run.inputVersion);
+  const headSha = head.kind === 'head' ? head.sha : null;
+  const verdict = verdictOf(run, head, await waitOf(parts, run, waitReason(head)));
+  // Whose work it would be is asked only if there is any, and not of a result that is there already.
+  if (verdict.kind !== 'fresh' || run.sealed) return { run, verdict, headSha };
+  const permission = await readPermission(parts, look, run.inputVersion, head);
+  const denied = verdictOnAsker(
+    permission,
+    await waitOf(parts, run, permission.kind === 'unavailable' ? 'SOURCE_UNAVAILABLE' : null),
+  );
+  return { run, verdict: denied ?? verdict, headSha };
+}
+
+type Look = Extract<FirstLook, { kind: 'read' }>;
+
+const waitReason = (head: HeadReading): ReasonCode | null =>
+  head.kind === 'unavailable' ? 'SOURCE_UNAVAILABLE' : head.kind === 'disagrees' ? 'SOURCE_DISAGREES' : null;
+
+async function waitOf(
+  { pool, timing }: JudgeParts,
+  run: DispatchedRun,
+  reason: ReasonCode | null,
+): Promise<SourceWait> {
+  const { sourceWaitMs: firstMs, sourceWaitCapMs: capMs } = timing;
+  const times =
+    reason === null ? 0 : await pool.use((c) => dispatchedRuns.deferrals(c, run.runId, reason, MOST_WAITS));
+  return { firstMs, capMs, times, most: MOST_WAITS };
 }
 
 /** Left to others if there are any; else it says on the run what no worker offers, and looks again later. */
@@ -72,27 +99,52 @@ async function incapable(
   return { kind: 'defer', reasonCode, delayMs: timing.incapableWaitMs, detail };
 }
 
-/** A reader is bounded by itself and never throws; this holds for one that does not keep to it. */
-async function readHead(
+const readHead = (
   { reader, timing }: JudgeParts,
-  { source, repository, target }: Extract<FirstLook, { kind: 'read' }>,
-): Promise<HeadReading> {
+  { source, repository, target, claim }: Look,
+  inputVersion: string,
+): Promise<HeadReading> =>
+  bounded(timing.readTimeoutMs, (signal) =>
+    reader.readHead({ source, repository, target, claim, inputVersion, signal }),
+  );
+
+/** Of the person who acted; for what a program found out of the pull request's author, else who made the commit. */
+async function readPermission(
+  { reader, timing }: JudgeParts,
+  { source, repository, claim }: Look,
+  inputVersion: string,
+  head: HeadReading,
+): Promise<PermissionReading> {
+  const asker = claim?.asker ?? null;
+  if (asker === null || reader.readPermission === undefined) return { kind: 'not-asked' };
+  const author = head.kind === 'head' ? (head.author ?? null) : null;
+  const login = asker.kind === 'actor' ? asker.login : author;
+  const sha = head.kind === 'head' ? head.sha : null;
+  return bounded(
+    timing.readTimeoutMs,
+    (signal) =>
+      reader.readPermission?.({ source, repository, login, sha: sha ?? inputVersion, signal }) ??
+      Promise.resolve({ kind: 'not-asked' }),
+  );
+}
+
+type Unavailable = Extract<HeadReading, { kind: 'unavailable' }>;
+
+/** A reader is bounded by itself and never throws; this holds for one that does not keep to it. */
+async function bounded<T>(ms: number, read: (signal: AbortSignal) => Promise<T>): Promise<T | Unavailable> {
   const bound = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<HeadReading>((resolve) => {
+  const late = new Promise<Unavailable>((resolve) => {
     timer = setTimeout(() => {
       bound.abort();
-      resolve({
-        kind: 'unavailable',
-        detail: `the source did not answer within ${timing.readTimeoutMs} ms`,
-      });
-    }, timing.readTimeoutMs);
+      resolve({ kind: 'unavailable', detail: `the source did not answer within ${ms} ms` });
+    }, ms);
   });
-  const read = reader
-    .readHead({ source, repository, target, signal: bound.signal })
-    .catch((fault: unknown): HeadReading => ({ kind: 'unavailable', detail: String(fault) }));
+  const reading = read(bound.signal).catch(
+    (fault: unknown): Unavailable => ({ kind: 'unavailable', detail: String(fault) }),
+  );
   try {
-    return await Promise.race([read, late]);
+    return await Promise.race([reading, late]);
   } finally {
     clearTimeout(timer);
   }

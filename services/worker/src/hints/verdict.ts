@@ -7,11 +7,12 @@ import {
   type Policy,
   type ReasonCode,
   type RepositoryRef,
+  type RunClaim,
   type RunSpec,
   type SourcePolicy,
   type TargetRef,
 } from '@headgate/domain';
-import { type Freshness, freshness, type HeadReading } from '@headgate/sources';
+import { type Freshness, freshness, type HeadReading, type PermissionReading } from '@headgate/sources';
 import type { DispatchedRun, LiveWorker, PreLeaseVerdict } from '@headgate/store';
 import { needsIsolation, requiredBy } from '../queues.js';
 import { permission } from './permission.js';
@@ -24,6 +25,7 @@ export type FirstLook =
       readonly source: SourcePolicy;
       readonly repository: RepositoryRef;
       readonly target: TargetRef;
+      readonly claim: RunClaim | null;
     }
   | { readonly kind: 'verdict'; readonly verdict: PreLeaseVerdict }
   /** Only a worker with other abilities can run it. */
@@ -38,12 +40,11 @@ export function firstLook(run: DispatchedRun, policy: Policy, offered: Capabilit
   }
   const fit = match(requiredBy(spec), offered);
   if (!fit.ok) {
-    const isIsolation = needsIsolation(spec) && fit.missing.every(({ name }) => name === 'agentRuns');
-    return {
-      kind: 'incapable',
-      reasonCode: isIsolation ? 'NO_ISOLATION' : 'NO_CAPABLE_WORKER',
-      detail: missingInWords(fit.missing),
-    };
+    const isIsolation =
+      needsIsolation(spec) && fit.missing.every(({ name }) => name === 'agentRuns' || name === 'networkList');
+    return isIsolation
+      ? { kind: 'incapable', reasonCode: 'NO_ISOLATION', detail: mending(offered) }
+      : { kind: 'incapable', reasonCode: 'NO_CAPABLE_WORKER', detail: missingInWords(fit.missing) };
   }
   if (spec.repository === null || allowed.source === null) {
     return { kind: 'verdict', verdict: { kind: 'fresh' } };
@@ -53,8 +54,16 @@ export function firstLook(run: DispatchedRun, policy: Policy, offered: Capabilit
     kind: 'read',
     source: allowed.source,
     repository: { externalId, fullName, defaultBranch },
+    claim: spec.claim ?? null,
     target: spec.target ?? { kind: 'repository', id: externalId, ref: null, aspect: null },
   };
+}
+
+/** Why this worker cannot isolate, as the one command that mends it. */
+function mending({ isolationRemedy }: Capabilities): string {
+  return typeof isolationRemedy === 'string'
+    ? `To mend it on the worker that looked: ${isolationRemedy}`
+    : '`headgate doctor` on the worker names the command that mends it.';
 }
 
 export interface SourceWait {
@@ -62,6 +71,8 @@ export interface SourceWait {
   readonly capMs: number;
   /** How often this run has waited for its source before. */
   readonly times: number;
+  /** With so many waits a source that contradicts itself has had its time. */
+  readonly most?: number;
 }
 
 /** The verdict once the source has answered, or has not. */
@@ -72,6 +83,10 @@ export function verdictOf(run: DispatchedRun, head: HeadReading, wait: SourceWai
     case 'fresh':
       return { kind: 'fresh' };
     case 'unavailable':
+      if (found.reasonCode === 'SOURCE_DISAGREES' && wait.times >= (wait.most ?? Number.POSITIVE_INFINITY)) {
+        const detail = `${found.detail} They did not agree in time.`;
+        return { kind: 'end', to: 'NO_WORK', reasonCode: 'SOURCE_DISAGREES', detail };
+      }
       return {
         kind: 'defer',
         reasonCode: found.reasonCode,
@@ -82,6 +97,24 @@ export function verdictOf(run: DispatchedRun, head: HeadReading, wait: SourceWai
       return isSuperseded(run, head)
         ? { kind: 'end', to: 'SUPERSEDED', reasonCode: 'SUPERSEDED', detail: found.detail }
         : { kind: 'end', to: 'NO_WORK', reasonCode: found.reasonCode, detail: found.detail };
+  }
+}
+
+/** The verdict on who asks, once their right was read again. Null: nothing stands in the way. */
+export function verdictOnAsker(reading: PermissionReading, wait: SourceWait): PreLeaseVerdict | null {
+  switch (reading.kind) {
+    case 'allowed':
+    case 'not-asked':
+      return null;
+    case 'not-allowed':
+      return { kind: 'end', to: 'POLICY_DENIED', reasonCode: 'ACTOR_NOT_ALLOWED', detail: reading.detail };
+    case 'unavailable':
+      return {
+        kind: 'defer',
+        reasonCode: 'SOURCE_UNAVAILABLE',
+        delayMs: Math.min(wait.firstMs * 2 ** wait.times, wait.capMs),
+        detail: reading.detail,
+      };
   }
 }
 

@@ -1,5 +1,5 @@
 /** RUNNING: the route's set-up, then the agent, in its sandbox and under its limits. */
-import { formatId, type ReasonCode } from '@headgate/domain';
+import { formatId, type NetworkRule, type ReasonCode, type RunSpec } from '@headgate/domain';
 import { isLocalRemote } from '@headgate/git';
 import {
   agentEnvironment,
@@ -56,6 +56,7 @@ export async function runAgent(job: Job, workspace: Workspace): Promise<Step<Age
       cwd: workspace.folders.workspace,
       env,
       marker: workspace.marker,
+      network: { rules: spec.agent.network?.agent ?? [], folder: workspace.folders.worker },
       limits: {
         ...spec.limits,
         wallClockMs: Math.max(spec.limits.wallClockMs - usedMs, 1),
@@ -123,6 +124,7 @@ export async function runCommandsOf(
       cwd: workspace.folders.workspace,
       env,
       marker: workspace.marker,
+      network: { rules: networkOf(stage, spec), folder: workspace.folders.worker },
       limits: { ...spec.limits, wallClockMs: withinMs, silenceMs: Math.min(spec.limits.silenceMs, withinMs) },
       isTrusted: isExampleOnly(job),
       redactLine: redactText,
@@ -145,8 +147,12 @@ export async function runCommandsOf(
   }
 }
 
+/** A verification reaches nothing: what it finds must not depend on who answers. */
+const networkOf = (stage: 'setup' | 'verify', { agent }: RunSpec): readonly NetworkRule[] =>
+  stage === 'setup' ? (agent.network?.setup ?? []) : [];
+
 /** Commands are part of the example only where agent and repository are ours. */
-const isExampleOnly = ({ run: { spec } }: Job): boolean =>
+export const isExampleOnly = ({ run: { spec } }: Job): boolean =>
   spec.agent.trustedExample && spec.repository !== null && isLocalRemote(spec.repository.url);
 
 type Hooks = Pick<RuntimeInput, 'signal' | 'graceMs' | 'onStarted'>;
@@ -155,9 +161,9 @@ type Hooks = Pick<RuntimeInput, 'signal' | 'graceMs' | 'onStarted'>;
  * Runs something in a sandbox that ends with the lease: the keeper's thread knows it from its start, and the signal
  * stops it. Null: it could not be seen to stop.
  */
-async function underLease<T>(
+export async function underLease<T>(
   job: Job,
-  { marker }: Workspace,
+  { marker }: Pick<Workspace, 'marker'>,
   what: string,
   start: (hooks: Hooks) => Promise<T>,
 ): Promise<T | null> {
@@ -196,7 +202,7 @@ async function underLease<T>(
  * The agent was killed and is still not gone. Its lease is renewed no more, and the slot is held until it has run out:
  * nobody else may work on the same things while it might (Q5).
  */
-async function stoppedUnseen(job: Job): Promise<Ending> {
+export async function stoppedUnseen(job: Job): Promise<Ending> {
   const { lease, parts, logger } = job;
   logger.error('the agent could not be seen to stop: its lease is left to run out');
   parts.keeper.letRunOut(lease);
@@ -217,7 +223,7 @@ const LAST_MOMENT_MS = 500;
 const POLL_MS = 200;
 
 /** Recorded before it begins, for the checker: nothing guarded starts outside the trust window (INV-LE5). */
-function startsWork(job: Job, what: string): void {
+export function startsWork(job: Job, what: string): void {
   const { runId, fencingToken, leaseId } = job.lease.fence;
   record({ type: 'invoke', op: HISTORY_OPS.workStart, run: runId, fencingToken, leaseId, key: what });
 }

@@ -10,8 +10,15 @@ import { dirname, relative } from 'node:path';
 import { artifactPath } from '@headgate/runtimes';
 import type { DataPaths } from '@headgate/service';
 import { type ArtifactRow, artifacts, type ClaimedRun, type Pool } from '@headgate/store';
+import { holdsSecret, redactText } from '@headgate/telemetry';
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = { log: 'text/plain', patch: 'text/x-diff' };
+
+/** Byte for byte as it was unless it holds a secret; then as text, in which bytes that are none are replaced. */
+function redactedBytes(content: Buffer): Buffer {
+  const text = content.toString('utf8');
+  return holdsSecret(text) ? Buffer.from(redactText(text)) : content;
+}
 
 export class ArtifactShelf {
   readonly #paths: DataPaths;
@@ -33,7 +40,7 @@ export class ArtifactShelf {
   async write(name: string, content: Buffer): Promise<void> {
     const path = this.path(name);
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, content, { mode: 0o600 });
+    await writeFile(path, redactedBytes(content), { mode: 0o600 });
   }
 
   /** Writes the rows of what lies there. */

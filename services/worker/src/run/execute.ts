@@ -3,6 +3,7 @@
  *
  *   CLAIMED ─► PREPARING_SANDBOX ─► RUNNING ─► VERIFYING ─► JUDGING ─► [seal] ─► FINALIZING ─► finish
  *      └──────────────── a sealed result is there ───────────────────────────────┘
+ * An observation of a goal goes from RUNNING to its finish (observe.ts).
  *
  * Who writes: this attempt alone, each time under its fence: stages, the seal, the ledger, the finish. Before and
  * after each step it asks whether it may go on; a lease that is gone drops everything (nothing is taken back, nothing
@@ -15,9 +16,11 @@ import { removeWorkspace } from '@headgate/runtimes';
 import { runDurations } from '@headgate/store';
 import {
   ATTR,
+  failPoint,
   HEADGATE_ATTR,
   type Logger,
   metrics,
+  redactJson,
   runLogger,
   type Span,
   testSignal,
@@ -32,6 +35,7 @@ import { type Ending, failed } from './ending.js';
 import { finalise, resume } from './finalise.js';
 import type { Finished, Finisher } from './finisher.js';
 import { foldersOf, type Job, type RunParts, stopOf, whileTrusted } from './job.js';
+import { observe } from './observe.js';
 import { prepare } from './prepare.js';
 import { makeResult } from './result.js';
 
@@ -74,6 +78,7 @@ async function executeIn(
   const job = jobOf(parts, order, lease);
   try {
     job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
+    await failPoint('worker.attempt.begun');
     const ending = await (parts.attempt ?? attempt)(job);
     const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
     report(job, ending, finished, span);
@@ -90,6 +95,8 @@ async function executeIn(
 
 async function attempt(job: Job): Promise<Ending> {
   try {
+    const { observe: observation } = job.run.spec;
+    if (observation != null) return await observe(job, observation);
     const sealed = job.run.sealed ? await resume(job) : await work(job);
     return sealed.kind === 'ended' ? sealed.ending : await finalise(job, sealed.value);
   } catch (fault) {
@@ -146,9 +153,10 @@ async function handIn(
   const request = {
     fence: lease.fence,
     attemptId: run.attemptId,
-    result: ending.outcome,
+    // What agents and others have said ends in rows that people read.
+    result: redactJson(ending.outcome),
     costUsd: 0,
-    evidence: ending.evidence,
+    evidence: redactJson(ending.evidence),
     actor,
   };
   const answer = await parts.finisher.submit(request, lease);
@@ -169,8 +177,8 @@ async function handIn(
 
 function report(job: Job, ending: Ending, finished: Finished | null, span: Span): void {
   const { run, logger, lease } = job;
+  const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
   if (ending.kind === 'dropped' || finished === null) {
-    const why = lease.stop?.kind === 'gone' ? lease.stop.why : 'lost';
     logger.warn({ why }, 'the lease is gone: the attempt was dropped, nothing of it is taken back');
     testSignal('worker.dropped', { runId: run.runId, why });
     return;
@@ -186,7 +194,8 @@ function report(job: Job, ending: Ending, finished: Finished | null, span: Span)
       logger.info({ outcome: outcome.kind, reasonCode, status: finished.status }, 'attempt ended');
       return;
     case 'lost':
-      logger.warn({ outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      logger.warn({ why, outcome: outcome.kind }, 'the lease was gone when the attempt was handed in');
+      testSignal('worker.dropped', { runId: run.runId, why });
       return;
     default:
       logger.error({ outcome: outcome.kind, answer: finished }, 'it is not known how the attempt ended');

@@ -93,6 +93,7 @@ async function publish(job: Job, seal: Seal, readyDir: string | null, evidence: 
         ref,
         expectedOldSha,
         signal: bound.signal,
+        mayCall: () => !lease.isGone,
         ...(parts.settleMs === null ? {} : { settleMs: parts.settleMs }),
       }),
     );

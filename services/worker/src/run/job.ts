@@ -1,4 +1,5 @@
 /** One claimed run on its way: what it is, the lease it runs under, and what its steps may use. */
+import type { SecretContext } from '@headgate/config';
 import type { Clock, Ids } from '@headgate/domain';
 import { type AttemptFolders, attemptFolders, type ChosenSandbox, type Runtime } from '@headgate/runtimes';
 import type { DataPaths } from '@headgate/service';
@@ -32,6 +33,8 @@ export interface RunParts {
   readonly currentPolicy: () => Promise<ActivePolicy>;
   /** How long a push that was cut off may still land; null: that of the effects. */
   readonly settleMs: number | null;
+  /** Where references to secrets in an observation are read. */
+  readonly secrets: SecretContext;
 }
 
 export interface Job {

@@ -24,6 +24,7 @@ import { findProgram, SYSTEM_PATH } from '../launch.js';
 import { ControlGroups } from '../limit/control-group.js';
 import { watchLimits } from '../limit/watch.js';
 import { defaultLimits, type LimitName, type SandboxLimits, scratchBytes } from '../limits.js';
+import { relayed } from '../network/relayed.js';
 import {
   MARKER_VARIABLE,
   type Probe,
@@ -48,6 +49,7 @@ export class Bubblewrap implements SandboxProvider {
   readonly name = 'bubblewrap';
   readonly isolation = 'bubblewrap';
   readonly mayRunUntrusted = true;
+  readonly hasNetworkList = true;
   #groups: ControlGroups | null;
 
   /** `controlGroups: false` leaves memory and processes to the limits of each process, as where no group can be made. */
@@ -96,7 +98,8 @@ export class Bubblewrap implements SandboxProvider {
     };
   }
 
-  start(spec: SandboxSpec): SandboxProcess {
+  start(given: SandboxSpec): SandboxProcess {
+    const spec = relayed(given);
     const limits = { ...defaultLimits(totalmem()), ...spec.limits };
     const binds = bindsOf(spec);
     const ownPaths = binds.filter((bind) => bind.isWritable).map((bind) => bind.path);
