@@ -36,19 +36,28 @@ const peers = await installPeers();
 const place = await openPlace();
 const startedMs = performance.now();
 const rows: Row[] = [];
+const failed: string[] = [];
 try {
   const bench: Bench = { place, effort, peers, wrk: wrkPath(), say };
   for (const part of parts) {
     const partMs = performance.now();
-    rows.push(...(await part.run(bench)));
+    try {
+      rows.push(...(await part.run(bench)));
+    } catch (fault) {
+      // The others are worth their rows; the report says what is missing, and so does the exit code.
+      say(`${part.name} failed: ${fault instanceof Error ? (fault.stack ?? fault.message) : String(fault)}`);
+      failed.push(part.name);
+    }
     say(`${part.name}: ${Math.round((performance.now() - partMs) / 1000)} s`);
   }
   await writeReport(resolve(values.out), {
     machine: await machine(place, bench.wrk !== null),
     isQuick: effort.isQuick,
     seconds: Math.round((performance.now() - startedMs) / 1000),
+    failed,
     rows,
   });
+  if (failed.length > 0) process.exitCode = 1;
 } finally {
   await place.close();
 }

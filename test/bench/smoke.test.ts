@@ -36,9 +36,16 @@ test('the benchmark runs with tiny numbers: a durable database, rows with their 
 
   const out = mkdtempSync(join(tmpdir(), 'headgate-bench-report-'));
   atEnd(() => rmSync(out, { recursive: true, force: true }));
-  await writeReport(out, { machine: await machine(place, false), isQuick: true, seconds: 1, rows });
+  await writeReport(out, {
+    machine: await machine(place, false),
+    isQuick: true,
+    seconds: 1,
+    failed: ['others'],
+    rows,
+  });
   const report = readFileSync(join(out, 'performance.md'), 'utf8');
   for (const { name } of rows) expect(report).toContain(name);
+  expect(report).toContain('failed: others');
   expect(report).toContain('fsync on, synchronous_commit on');
   const { rows: kept } = JSON.parse(readFileSync(join(out, 'performance.json'), 'utf8')) as {
     rows: readonly { readonly name: string; readonly result: number }[];

@@ -9,6 +9,8 @@ export interface Report {
   readonly machine: Machine;
   readonly isQuick: boolean;
   readonly seconds: number;
+  /** Parts that gave no rows. */
+  readonly failed: readonly string[];
   readonly rows: readonly Row[];
 }
 
@@ -37,7 +39,10 @@ export function markdown(report: Report): string {
     `| ${texts.map((text, at) => text.padEnd(widths[at] ?? 0)).join(' | ')} |`;
   const table = [line(head), line(widths.map((width) => '-'.repeat(width))), ...lines.map(line)];
   const facts = Object.entries(report.machine).map(([name, value]) => `- ${name}: ${value}`);
-  return [...INTRODUCTION, ...facts, '', ...table, '', ...LIMITS].join('\n');
+  const missing =
+    report.failed.length === 0 ? [] : ['', `Not measured, because it failed: ${report.failed.join(', ')}.`];
+  const effort = `- effort: ${report.isQuick ? 'quick' : 'whole'}, ${report.seconds} s`;
+  return [...INTRODUCTION, ...facts, effort, '', ...table, ...missing, '', ...LIMITS].join('\n');
 }
 
 function cells(row: Row): readonly string[] {

@@ -1,8 +1,9 @@
 // node bullmq.mjs REDIS JOBS: BullMQ alone, without a database: adds in bulk, and drains no-op jobs at concurrency 100.
 import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
 
 const [url, count] = process.argv.slice(2);
-const connection = { url, maxRetriesPerRequest: null };
+const connection = new Redis(url, { maxRetriesPerRequest: null });
 const queue = new Queue('bench', { connection });
 await queue.obliterate({ force: true });
 const BULK = 500;
