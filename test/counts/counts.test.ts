@@ -37,7 +37,7 @@ async function counted(work: () => Promise<unknown>) {
 
 describe('statements and round trips', () => {
   test('I3: 200 signals at once cost as many as one alone', async () => {
-    const cost = { statements: 15, roundTrips: 6 };
+    const cost = { statements: 16, roundTrips: 6 };
     expect(await counted(() => line.submit(someWork(1, 10_000)))).toEqual(cost);
     expect(await counted(() => line.submit(someWork(BATCH, 20_000)))).toEqual(cost);
   });
@@ -81,7 +81,7 @@ describe('bytes of the log, without payload', () => {
 
   test('of a signal that becomes a run: delivery, task, version, run, item, two events, receipt', async () => {
     const bytes = await perOne((round) => line.submit(someWork(BATCH, 50_000 + round * BATCH)));
-    expect(bytes).toBeLessThanOrEqual(6_400);
+    expect(bytes).toBeLessThanOrEqual(6_700);
   });
 
   test('of a run from dispatch to its closing receipt', async () => {

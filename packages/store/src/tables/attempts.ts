@@ -7,12 +7,14 @@ import type { Fence } from '../fence.js';
 
 export type AttemptStatus = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
 
-// Copies what the lease says, and the number that the run was given when it moved to CLAIMED. Index: lease_pkey, run_pkey.
+// Copies what the lease says, and the number that the run was given when it moved to CLAIMED. Index: run_pkey, once for
+// each: `offset 0` keeps the planner from a merge join, which walks through the runs from the first to the last of these.
 const start = statement(
   'attempt.start',
   `insert into headgate.attempt (id, tenant_id, run_id, number, worker_id, lease_id, fencing_token)
    select l.attempt_id, l.tenant_id, l.run_id, r.attempt_no, l.worker_id, l.lease_id, l.fencing_token
-     from headgate.lease l join headgate.run r on r.id = l.run_id
+     from headgate.lease l
+    cross join lateral (select attempt_no from headgate.run where id = l.run_id offset 0) r
     where l.run_id = any ($1::uuid[])
    returning run_id as "runId", number`,
 );
