@@ -112,7 +112,8 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '(^|/)dist/' },
+    // The peers of the benchmark are installed outside the workspace.
+    exclude: { path: '(^|/)dist/|^test/bench/peers/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     enhancedResolveOptions: {

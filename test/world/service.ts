@@ -9,19 +9,26 @@ export interface ContextChange {
   readonly serviceUrl?: string;
   readonly redisUrl?: string;
   readonly hintPrefix?: string;
+  /** With the console's own role. */
+  readonly apiUrl?: string;
+  readonly maxConnections?: number;
 }
 
-export async function aContext(world: World, change: ContextChange = {}): Promise<ServiceContext> {
+export async function aContext(
+  world: { readonly urls: Pick<World['urls'], 'serviceUrl'> },
+  change: ContextChange = {},
+): Promise<ServiceContext> {
   const read = readSettings({}, '/nowhere');
   if (!read.ok) throw new Error('the default settings are not possible');
   const context = createContext({
     settings: read.settings,
     name: 'test',
     serviceUrl: change.serviceUrl ?? world.urls.serviceUrl,
-    apiUrl: null,
+    apiUrl: change.apiUrl ?? null,
     redisUrl: change.redisUrl ?? null,
     logger: silent,
     ...(change.hintPrefix === undefined ? {} : { hintPrefix: change.hintPrefix }),
+    ...(change.maxConnections === undefined ? {} : { maxConnections: change.maxConnections }),
   });
   atEnd(() => context.close());
   await context.policy.refresh();

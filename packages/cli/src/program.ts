@@ -1,6 +1,7 @@
 /** The command line as a whole: which commands there are, how their ends become exit codes. */
 import { HeadgateProblem, HeadgateUnreachable } from '@headgate/sdk';
 import { Command, CommanderError } from 'commander';
+import { addBench } from './commands/bench.js';
 import { addCheckConfig } from './commands/check-config.js';
 import type { CommandContext } from './commands/command.js';
 import { addConfig } from './commands/config.js';
@@ -43,6 +44,7 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addSimulate,
   addMigrate,
   addDemo,
+  addBench,
   addServices,
 ];
 

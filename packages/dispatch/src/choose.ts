@@ -18,7 +18,7 @@ import {
 import type { ActivePolicy, DispatchSnapshot, HeldRow, LiveWorker, ReadyItem } from '@headgate/store';
 
 /** Dispatched ahead of free slots, per queue: a worker that frees a slot finds its next run waiting in Redis. */
-const WINDOW = 2;
+const windowOf = (slots: number): number => Math.max(2, Math.floor(slots / 4));
 
 const RISKS: readonly Risk[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
 
@@ -100,14 +100,14 @@ export function capacityOf(
   held: readonly HeldRow[],
 ): ReadonlyMap<number, QueueCapacity> {
   const capacity = new Map<number, QueueCapacity>();
-  for (const worker of workers) {
-    for (const queueId of worker.queueIds) {
-      const known = capacity.get(queueId);
-      capacity.set(queueId, {
-        liveWorkers: (known?.liveWorkers ?? 0) + 1,
-        freeSlots: (known?.freeSlots ?? WINDOW) + Math.max(0, worker.slots - worker.held),
-      });
-    }
+  for (const queueId of new Set(workers.flatMap((worker) => worker.queueIds))) {
+    const serving = workers.filter((worker) => worker.queueIds.includes(queueId));
+    const sum = (of: (worker: LiveWorker) => number): number =>
+      serving.reduce((total, worker) => total + of(worker), 0);
+    capacity.set(queueId, {
+      liveWorkers: serving.length,
+      freeSlots: windowOf(sum(({ slots }) => slots)) + sum(({ slots, held }) => Math.max(0, slots - held)),
+    });
   }
   for (const row of held) {
     const known = capacity.get(row.queueId);

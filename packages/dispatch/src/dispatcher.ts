@@ -19,7 +19,7 @@ import {
   expireOverdue,
   type Pool,
   promoteDue,
-  type ReadyItem,
+  type ReadyHead,
   type ReadyPair,
   readyPairs,
   takeBackUnclaimed,
@@ -27,7 +27,7 @@ import {
 } from '@headgate/store';
 import { failPoint, type Logger, metrics, record, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
-import { choose } from './choose.js';
+import { capacityOf, choose } from './choose.js';
 import { countDenied } from './denied.js';
 import { nameOf, ReadyTenants } from './ready-tenants.js';
 
@@ -37,9 +37,11 @@ export interface DispatchTiming {
 }
 export const DISPATCH_TIMING: DispatchTiming = { hintAgainAfterMs: 5_000, takeBackAfterMs: 30_000 };
 
-/** Pairs asked in one turn, and heads read of each. */
+/** Pairs asked in one turn. */
 const PAIRS_PER_TURN = 200;
-const HEADS_PER_PAIR = 200;
+/** Heads read in one turn: of few pairs many each, of many pairs few, for all of them cost the same. */
+const HEADS_PER_TURN = 800;
+const MOST_HEADS_PER_PAIR = 200;
 const UPKEEP_LIMIT = 500;
 
 export interface DispatcherOptions {
@@ -110,11 +112,20 @@ export class Dispatcher {
     if (this.#ready.size === 0) return 0;
     await this.#learnQueues();
     const active = this.#options.policy();
-    const pairs = this.#ready.next(PAIRS_PER_TURN);
+    const noted = this.#ready.next(PAIRS_PER_TURN);
+    let pairs: readonly ReadyPair[] = noted;
+    const headsPerPair = Math.min(MOST_HEADS_PER_PAIR, Math.floor(HEADS_PER_TURN / noted.length));
     const startedAt = performance.now();
     const outcome = await dispatch(this.#options.pool, {
-      pairs,
-      headsPerPair: HEADS_PER_PAIR,
+      pairs: noted,
+      // Where no slot is free nothing is read, and nothing is learnt: a full system costs its dispatcher one count.
+      worthReading: (all, counted) => {
+        const capacity = capacityOf(counted.workers, counted.held);
+        const worth = all.filter((pair) => (capacity.get(pair.queueId)?.freeSlots ?? 0) > 0);
+        pairs = worth;
+        return worth;
+      },
+      headsPerPair,
       wait: options.wait,
       choose: (snapshot) => {
         // Under another head than ours the limits may have been lowered: read it first, then choose.
@@ -123,7 +134,7 @@ export class Dispatcher {
           return [];
         }
         const selection = choose(snapshot, active);
-        this.#learn(pairs, snapshot, selection.chosen);
+        this.#learn(pairs, headsPerPair, snapshot, selection.chosen);
         for (const skipped of selection.skipped) countDenied(skipped.reasonCode);
         return selection.chosen.map((candidate) => candidate.runId);
       },
@@ -179,18 +190,19 @@ export class Dispatcher {
 
   #learn(
     pairs: readonly ReadyPair[],
+    headsPerPair: number,
     { heads, held }: Pick<DispatchSnapshot, 'heads' | 'held'>,
     chosen: readonly { runId: RunId }[],
   ): void {
     const taken = new Set(chosen.map((candidate) => candidate.runId));
     const keysAreHeld = held.some((row) => row.concurrencyKey !== null);
-    const byPair = new Map<string, ReadyItem[]>(pairs.map((pair) => [nameOf(pair), []]));
+    const byPair = new Map<string, ReadyHead[]>(pairs.map((pair) => [nameOf(pair), []]));
     for (const head of heads) byPair.get(nameOf(head))?.push(head);
     for (const pair of pairs) {
       const mine = byPair.get(nameOf(pair)) ?? [];
       this.#ready.learn(pair, {
         heads: mine.length,
-        isFull: mine.length >= HEADS_PER_PAIR,
+        isFull: mine.length >= headsPerPair || mine.at(-1)?.isEndOfRead === true,
         chosen: mine.filter((head) => taken.has(head.runId)).length,
         last: mine.at(-1) ?? null,
         // Items of a full key are not read at all: no head does not mean no item.

@@ -16,7 +16,7 @@ interface Entry {
 
 export interface Found {
   readonly heads: number;
-  /** As many heads as were asked for: there may be more. */
+  /** The read was bounded, by heads or by what it looked through: there may be more. */
   readonly isFull: boolean;
   readonly chosen: number;
   readonly last: ReadyCursor | null;

@@ -2,6 +2,7 @@
 import type { Capabilities } from '@headgate/domain';
 import type { ChosenSandbox } from '@headgate/runtimes';
 import type { SourceReader } from '@headgate/sources';
+import type { AttemptBody } from './run/execute.js';
 
 /** Bounds and periods of a worker that are not of the lease (those are the policy's). Tests shorten them. */
 export interface WorkerTiming {
@@ -15,8 +16,6 @@ export interface WorkerTiming {
   readonly readTimeoutMs: number;
   /** How old a verdict may be at its claim. */
   readonly verdictMaxAgeMs: number;
-  /** Verdicts of one batch wait this long for each other. */
-  readonly claimCollectMs: number;
   /** The first wait of a run whose source cannot be read; doubled each time, up to `sourceWaitCapMs`. */
   readonly sourceWaitMs: number;
   readonly sourceWaitCapMs: number;
@@ -24,7 +23,6 @@ export interface WorkerTiming {
   readonly incapableWaitMs: number;
   /** Stage writes are collected for so long. */
   readonly stageCollectMs: number;
-  readonly finishCollectMs: number;
   /** Between two tries of a write while Postgres does not answer. */
   readonly retryMs: number;
   /** From asking an agent to stop to killing it. */
@@ -45,12 +43,10 @@ export const WORKER_TIMING: WorkerTiming = {
   beltOlderThanMs: 5_000,
   readTimeoutMs: 10_000,
   verdictMaxAgeMs: 30_000,
-  claimCollectMs: 5,
   sourceWaitMs: 10_000,
   sourceWaitCapMs: 10 * 60_000,
   incapableWaitMs: 30_000,
   stageCollectMs: 200,
-  finishCollectMs: 20,
   retryMs: 500,
   killGraceMs: 2_000,
   stopConfirmMs: 10_000,
@@ -77,6 +73,11 @@ export interface WorkerOptions {
   readonly reader?: SourceReader;
   /** How long a push that was cut off may still land. Default: that of the effects. */
   readonly settleMs?: number;
+  /**
+   * What an attempt does between its claim and its end. Default: workspace, agent, verification, push. Benchmarks put a
+   * no-op here, so that what is measured is everything around it.
+   */
+  readonly attempt?: AttemptBody;
 }
 
 export const DEFAULT_SLOTS = 4;

@@ -20,6 +20,7 @@ import { Loop, type Service, type ServiceContext, type TickResult } from '@headg
 import { AuthoritativeReader } from '@headgate/sources';
 import type { ActivePolicy } from '@headgate/store';
 import { type Logger, metrics, testSignal } from '@headgate/telemetry';
+import { FreedSlots } from './freed-slots.js';
 import { ClaimDesk, type ClaimedOrder } from './hints/claim-desk.js';
 import { IntakeOfHints } from './hints/intake-of-hints.js';
 import type { HeldLease } from './keeper/held-lease.js';
@@ -75,6 +76,7 @@ class WorkerService implements Service {
   readonly #intake: IntakeOfHints;
   readonly #stages: StageWriter;
   readonly #finisher: Finisher;
+  readonly #freed: FreedSlots;
   readonly #registering: Loop;
   readonly #ends: (() => void)[] = [];
   readonly #execute: (order: ClaimedOrder, lease: HeldLease, workerId: WorkerId) => Promise<void>;
@@ -128,11 +130,11 @@ class WorkerService implements Service {
       retryMs: timing.retryMs,
       onHeld: () => this.#keeper.beatNow(),
     });
+    this.#freed = new FreedSlots(bus);
     this.#finisher = new Finisher({
       pool,
       random: context.random,
       logger,
-      collectMs: timing.finishCollectMs,
       retryMs: timing.retryMs,
     });
     // What nobody would renew is not claimed.
@@ -188,6 +190,7 @@ class WorkerService implements Service {
           workerId,
           currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
           settleMs: options.settleMs ?? null,
+          attempt: options.attempt ?? null,
           secrets: { env: process.env, baseDir: dirname(context.settings.configPath) },
         },
         order,
@@ -267,6 +270,7 @@ class WorkerService implements Service {
         this.#active.delete(leaseId);
         this.#keeper.release(lease);
         this.#intake.slotsChanged();
+        this.#freed.slotOf(order.run);
       });
       this.#active.set(leaseId, { runId, lease, done });
       // Claimed while the worker began to drain.

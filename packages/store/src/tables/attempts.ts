@@ -7,16 +7,15 @@ import type { Fence } from '../fence.js';
 
 export type AttemptStatus = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'released';
 
-// Copies what the lease says; counts the attempt on the run in the same statement.
+// Copies what the lease says, and the number that the run was given when it moved to CLAIMED. Index: run_pkey, once for
+// each: `offset 0` keeps the planner from a merge join, which walks through the runs from the first to the last of these.
 const start = statement(
   'attempt.start',
-  `with counted as (
-     update headgate.run r set attempt_no = r.attempt_no + 1 where r.id = any ($1::uuid[])
-     returning r.id, r.attempt_no
-   )
-   insert into headgate.attempt (id, tenant_id, run_id, number, worker_id, lease_id, fencing_token)
-   select l.attempt_id, l.tenant_id, l.run_id, counted.attempt_no, l.worker_id, l.lease_id, l.fencing_token
-     from counted join headgate.lease l on l.run_id = counted.id
+  `insert into headgate.attempt (id, tenant_id, run_id, number, worker_id, lease_id, fencing_token)
+   select l.attempt_id, l.tenant_id, l.run_id, r.attempt_no, l.worker_id, l.lease_id, l.fencing_token
+     from headgate.lease l
+    cross join lateral (select attempt_no from headgate.run where id = l.run_id offset 0) r
+    where l.run_id = any ($1::uuid[])
    returning run_id as "runId", number`,
 );
 const finish = statement(
@@ -53,7 +52,7 @@ export interface AttemptEnd {
 }
 
 export const attempts = {
-  /** One new attempt per run whose lease this transaction has just taken. */
+  /** One new attempt per run whose lease this transaction has just taken, and which it has moved to CLAIMED. */
   start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
     c.run(start, [runIds]),
   /** Attempts of these runs that nobody has ended. */

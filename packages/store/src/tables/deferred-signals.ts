@@ -47,7 +47,7 @@ const due = statement(
   'deferred_signal.due',
   `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
           due_at as "dueAt", candidate, repository_file_id as "repositoryFileId"
-     from headgate.deferred_signal where due_at <= clock_timestamp() - $2 * interval '1 millisecond'
+     from headgate.deferred_signal where due_at <= statement_timestamp() - $2 * interval '1 millisecond'
       and reason_code <> 'HEAD_UNRESOLVED'
     order by due_at, id limit $1`,
 );
@@ -56,7 +56,7 @@ const dueForRead = statement(
   'deferred_signal.due_for_read',
   `select id, tenant_id as "tenantId", receipt_id as "receiptId", task_id as "taskId", reason_code as "reasonCode",
           due_at as "dueAt", candidate, tries
-     from headgate.deferred_signal where due_at <= clock_timestamp() and reason_code = 'HEAD_UNRESOLVED'
+     from headgate.deferred_signal where due_at <= statement_timestamp() and reason_code = 'HEAD_UNRESOLVED'
     order by due_at, id limit $1`,
 );
 const take = statement(

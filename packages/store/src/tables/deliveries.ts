@@ -52,13 +52,15 @@ const standIn = statement(
      from unnest($1::text[], $2::text[], $3::uuid[]) as g(source_id, event_id, receipt_id)
     where d.source_id = g.source_id and d.event_id = g.event_id`,
 );
-// Rows in use are passed over: a wait here, in the order of the heap, could deadlock with one in the order of keys.
+// Rows in use are passed over: a wait here, in another order, could deadlock with one in the order of keys.
+// Index: delivery_expiry.
 const forget = statement(
   'delivery.forget_expired',
   `with expired as materialized (
-     select ctid from headgate.delivery where expires_at < clock_timestamp() limit $1 for update skip locked
+     select ctid from headgate.delivery where expires_at < statement_timestamp()
+      order by expires_at limit $1 for update skip locked
    )
-   delete from headgate.delivery d using expired where d.ctid = expired.ctid`,
+   delete from headgate.delivery d where d.ctid = any (array (select ctid from expired))`,
 );
 
 export const deliveries = {

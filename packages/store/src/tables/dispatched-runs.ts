@@ -46,7 +46,7 @@ const waiting = statement(
   `with oldest as materialized (
      select run_id from headgate.queue_item
       where state = 'dispatched' and queue_id = any ($1::int[])
-        and dispatched_at <= clock_timestamp() - $2 * interval '1 millisecond'
+        and dispatched_at <= statement_timestamp() - $2 * interval '1 millisecond'
       order by dispatched_at, run_id limit $3
    )
    select ${columns}

@@ -38,13 +38,15 @@ const drop = statement(
   'idempotency_key.drop',
   'delete from headgate.idempotency_key where tenant_id = $1 and key = $2 and http_status is null',
 );
-// Rows in use are passed over: a wait here, in the order of the heap, could deadlock with one in the order of keys.
+// Rows in use are passed over: a wait here, in another order, could deadlock with one in the order of keys.
+// Index: idempotency_key_expiry.
 const forget = statement(
   'idempotency_key.forget_expired',
   `with expired as materialized (
-     select ctid from headgate.idempotency_key where expires_at < clock_timestamp() limit $1 for update skip locked
+     select ctid from headgate.idempotency_key where expires_at < statement_timestamp()
+      order by expires_at limit $1 for update skip locked
    )
-   delete from headgate.idempotency_key d using expired where d.ctid = expired.ctid`,
+   delete from headgate.idempotency_key d where d.ctid = any (array (select ctid from expired))`,
 );
 
 export const idempotencyKeys = {

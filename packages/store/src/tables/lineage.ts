@@ -39,7 +39,7 @@ const startedByTarget = statement(
       select count(*)::int as n from (
         select 1 from headgate.run r
          where r.tenant_id = a.tenant_id and r.subject = a.subject
-           and r.id >= headgate.uuid7_floor(clock_timestamp() - $3 * interval '1 millisecond')
+           and r.id >= headgate.uuid7_floor(statement_timestamp() - $3 * interval '1 millisecond')
          limit $4
       ) few
     ) counted`,
@@ -52,7 +52,7 @@ const startedByUser = statement(
       select count(*)::int as n from (
         select 1 from headgate.run r
          where r.tenant_id = a.tenant_id and r.user_id = a.user_id
-           and r.id >= headgate.uuid7_floor(clock_timestamp() - $3 * interval '1 millisecond')
+           and r.id >= headgate.uuid7_floor(statement_timestamp() - $3 * interval '1 millisecond')
          limit $4
       ) few
     ) counted`,

@@ -92,6 +92,14 @@ export interface ReadyItem extends Dimensioned {
   readonly enqueuedAt: Date;
 }
 
+export interface ReadyHead extends ReadyItem {
+  /** The read of its pair was cut off here; the item may be one of a busy key. What is ranked behind was not looked at. */
+  readonly isEndOfRead: boolean;
+}
+
+/** How many items of one pair a read looks through for its heads, busy keys among them. */
+const LOOKED_THROUGH = 2_000;
+
 const itemColumns = `q.run_id as "runId", q.tenant_id as "tenantId", q.task_id as "taskId",
   q.exclusive_task as "exclusiveTask", q.rank_at as "rankAt", q.enqueued_at as "enqueuedAt",
   q.organisation_id as "organisationId", q.repository_id as "repositoryId", q.user_id as "userId",
@@ -100,18 +108,23 @@ const itemColumns = `q.run_id as "runId", q.tenant_id as "tenantId", q.task_id a
   q.concurrency_limit as "concurrencyLimit", q.tokens_per_minute as "tokensPerMinute", q.reserved_usd as "reservedUsd"`;
 
 // Heads per (queue, tenant), busy keys filtered on the index tuple, then the heap rows of the few that are left.
-// Index: queue_item_ready, one descent per pair. Cost: bounded by $3 per pair, however much waits behind.
+// Index: queue_item_ready, one descent per pair. Cost: bounded per pair by $3 heads and by the items looked through for
+// them, however much waits behind; a read that was cut off ends with the item it came to, so that the next goes on there.
 const readyHeads = statement(
   'queue_item.ready_heads',
-  `select ${itemColumns}
+  `select ${itemColumns}, head.is_end as "isEndOfRead"
      from unnest($1::int[], $2::int[], $5::timestamptz[], $6::uuid[])
             as pair(queue_id, tenant_id, after_rank, after_run)
      cross join lateral (
-       select i.run_id from headgate.queue_item i
-        where i.state = 'ready' and i.queue_id = pair.queue_id and i.tenant_id = pair.tenant_id
-          and (i.rank_at, i.run_id) > (pair.after_rank, pair.after_run)
-          and (i.concurrency_key is null or i.concurrency_key <> all ($4::bytea[]))
-        order by i.rank_at, i.run_id limit $3) head
+       select stretch.run_id, stretch.nth = ${LOOKED_THROUGH} as is_end
+         from (select i.run_id, i.rank_at, i.concurrency_key, row_number() over (order by i.rank_at, i.run_id) as nth
+                 from headgate.queue_item i
+                where i.state = 'ready' and i.queue_id = pair.queue_id and i.tenant_id = pair.tenant_id
+                  and (i.rank_at, i.run_id) > (pair.after_rank, pair.after_run)
+                order by i.rank_at, i.run_id limit ${LOOKED_THROUGH}) stretch
+        where stretch.concurrency_key is null or stretch.concurrency_key <> all ($4::bytea[])
+           or stretch.nth = ${LOOKED_THROUGH}
+        order by stretch.rank_at, stretch.run_id limit $3) head
      join headgate.queue_item q on q.run_id = head.run_id and q.state = 'ready'
     order by q.rank_at, q.run_id`,
 );
@@ -143,16 +156,20 @@ const markDispatched = statement(
    returning q.run_id as "runId", q.dispatch_no as "dispatchNo", q.queue_id as "queueId", q.tenant_id as "tenantId",
              (select r.traceparent from headgate.run r where r.id = q.run_id) as traceparent`,
 );
+// What time alone brings about. Each asks `statement_timestamp()`, which an index can be searched by, where
+// `clock_timestamp()` is a filter: all that is due later would be read for what is due now. And each update names its
+// rows by an array: to a join with a limit that the planner does not know, it prefers a scan of the whole table.
 // Hints that nobody answered. Index: queue_item_dispatched.
 const dueHints = statement(
   'queue_item.due_hints',
   `with due as materialized (
      select run_id from headgate.queue_item
-      where state = 'dispatched' and dispatched_at < clock_timestamp() - $1 * interval '1 millisecond'
-        and hinted_at < clock_timestamp() - $1 * interval '1 millisecond'
+      where state = 'dispatched' and dispatched_at < statement_timestamp() - $1 * interval '1 millisecond'
+        and hinted_at < statement_timestamp() - $1 * interval '1 millisecond'
       order by dispatched_at, run_id limit $2 for update skip locked
    )
-   update headgate.queue_item q set hinted_at = clock_timestamp() from due where q.run_id = due.run_id
+   update headgate.queue_item q set hinted_at = clock_timestamp()
+    where q.run_id = any (array (select run_id from due))
    returning q.run_id as "runId", q.dispatch_no as "dispatchNo", q.queue_id as "queueId", q.tenant_id as "tenantId",
              (select r.traceparent from headgate.run r where r.id = q.run_id) as traceparent`,
 );
@@ -160,12 +177,12 @@ const takeBack = statement(
   'queue_item.take_back',
   `with late as materialized (
      select run_id from headgate.queue_item
-      where state = 'dispatched' and dispatched_at < clock_timestamp() - $1 * interval '1 millisecond'
+      where state = 'dispatched' and dispatched_at < statement_timestamp() - $1 * interval '1 millisecond'
       order by dispatched_at, run_id limit $2 for update skip locked
    ), back as (
      update headgate.queue_item q
         set state = 'ready', dispatched_at = null, hinted_at = null, verdict = null, verdict_at = null
-       from late where q.run_id = late.run_id
+      where q.run_id = any (array (select run_id from late))
      returning q.run_id, q.tenant_id, q.task_id, q.dispatch_no
    ), told as (
      insert into headgate.run_event (id, tenant_id, run_id, task_id, type, reason_code, actor, data)
@@ -193,16 +210,17 @@ const undispatchAll = statement(
 const dueDelayed = statement(
   'queue_item.promote_due',
   `with due as materialized (
-     select run_id from headgate.queue_item where state = 'delayed' and visible_at <= clock_timestamp()
+     select run_id from headgate.queue_item where state = 'delayed' and visible_at <= statement_timestamp()
       order by visible_at, run_id limit $1 for update skip locked
    )
-   update headgate.queue_item q set state = 'ready', waits = null from due where q.run_id = due.run_id
+   update headgate.queue_item q set state = 'ready', waits = null
+    where q.run_id = any (array (select run_id from due))
    returning q.run_id as "runId", q.tenant_id as "tenantId", q.queue_id as "queueId"`,
 );
 const lockExpired = statement(
   'queue_item.lock_expired',
   `select run_id as "runId" from headgate.queue_item
-    where expires_at is not null and expires_at <= clock_timestamp()
+    where expires_at is not null and expires_at <= statement_timestamp()
     order by expires_at, run_id limit $1 for update skip locked`,
 );
 const lock = statement(
@@ -304,8 +322,8 @@ export const queueItems = {
     pairs: readonly (ReadyPair & { readonly after: ReadyCursor | null })[],
     perPair: number,
     busyKeys: readonly Buffer[],
-  ): Promise<ReadyItem[]> =>
-    c.run<ReadyItem>(readyHeads, [
+  ): Promise<ReadyHead[]> =>
+    c.run<ReadyHead>(readyHeads, [
       pairs.map((pair) => pair.queueId),
       pairs.map((pair) => pair.tenantId),
       perPair,

@@ -129,6 +129,9 @@ const answer = statement(
      from headgate.receipt where id = $1 and kind = 'decision'`,
 );
 
+/** A small window and table: 64 KB for each body under way instead of 256, and hundreds may be. */
+const DEFLATE = { level: 1, windowBits: 13, memLevel: 6 };
+
 const deflateAsync = promisify(deflate);
 const inflateAsync = promisify(inflate);
 
@@ -151,7 +154,7 @@ export const payloads = {
   encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> =>
     body.length < 256
       ? { encoding: 'identity', data: body }
-      : { encoding: 'deflate', data: await deflateAsync(body, { level: 1 }) },
+      : { encoding: 'deflate', data: await deflateAsync(body, DEFLATE) },
   read: async (c: Connection, receiptId: ReceiptId): Promise<{ mediaType: string; body: Buffer } | null> => {
     const [row] = await c.run<{ encoding: string; mediaType: string; data: Buffer }>(readPayload, [
       receiptId,

@@ -94,7 +94,8 @@ export interface Move {
 }
 
 // The status moves and leaves its event, in one statement. Rows that are no longer in `from` are passed over: the
-// returned ids tell who lost (SQL rule 9). A second CTE on the same row would change nothing, so each further step
+// returned ids tell who lost (SQL rule 9). A run that becomes CLAIMED counts its attempt here: one version of the row
+// instead of two. A second CTE on the same row would change nothing, so each further step
 // of a run is a statement of its own. Index: run_pkey. Lock order: run last of the contended tables.
 const move = statement(
   'run.move',
@@ -110,6 +111,7 @@ const move = statement(
             reason_detail = case when s.reason_code is null then r.reason_detail else s.detail end,
             finished_at = case when s.to_status = any ($9::headgate.run_status[]) then clock_timestamp() end,
             started_at = case when s.to_status = 'CLAIMED' then coalesce(r.started_at, clock_timestamp()) else r.started_at end,
+            attempt_no = case when s.to_status = 'CLAIMED' then r.attempt_no + 1 else r.attempt_no end,
             cancel_requested_at = case when s.to_status = 'CANCEL_REQUESTED' then clock_timestamp() else r.cancel_requested_at end,
             cancel_phase = case when s.to_status = 'CANCEL_REQUESTED' then s.from_status else r.cancel_phase end,
             cancel_actor = case when s.to_status = 'CANCEL_REQUESTED' then s.actor else r.cancel_actor end

@@ -27,7 +27,7 @@ const read = statement(
 const forget = statement(
   'target_touch.forget',
   `with old as materialized (
-     select ctid from headgate.target_touch where touched_at < clock_timestamp() - $2 * interval '1 day'
+     select ctid from headgate.target_touch where touched_at < statement_timestamp() - $2 * interval '1 day'
       limit $1 for update skip locked
    )
    delete from headgate.target_touch t using old where t.ctid = old.ctid`,

@@ -194,8 +194,8 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
   const held = await leases.take(c, wanted, request.workerId, request.ttlMs);
   const heldIds = held.map((lease) => lease.runId);
   const busy = wanted.map((w) => w.runId).filter((runId) => !heldIds.includes(runId));
-  const [numbers] = await Promise.all([
-    attempts.start(c, heldIds),
+  // In this order on the wire: an attempt takes its number from the run that has moved.
+  const [, , , numbers] = await Promise.all([
     queueItems.remove(c, heldIds),
     queueItems.backToReady(c, busy, 'CONCURRENCY_KEY_BUSY'),
     runs.move(
@@ -210,6 +210,7 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
         data: { attemptId: lease.attemptId },
       })),
     ),
+    attempts.start(c, heldIds),
   ]);
   return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, rows, numbers)), busy };
 }

@@ -19,7 +19,7 @@ import {
   type DispatchedItem,
   queueItems,
   type ReadyCursor,
-  type ReadyItem,
+  type ReadyHead,
   type ReadyPair,
 } from '../tables/queue-items.js';
 import { runs } from '../tables/runs.js';
@@ -61,18 +61,26 @@ const held = statement(
     group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11`,
 );
 
-export interface DispatchSnapshot {
+/** What is held and who is there. */
+export interface Counted {
   readonly policyVersion: number | null;
   readonly held: readonly HeldRow[];
   readonly workers: readonly LiveWorker[];
-  readonly heads: readonly ReadyItem[];
+}
+
+export interface DispatchSnapshot extends Counted {
+  readonly heads: readonly ReadyHead[];
   /** Database time. */
   readonly now: Date;
 }
 
+export type AskedPair = ReadyPair & { readonly after: ReadyCursor | null };
+
 export interface DispatchTurn {
   /** Pairs believed to have something ready, each with its cursor. */
-  readonly pairs: readonly (ReadyPair & { readonly after: ReadyCursor | null })[];
+  readonly pairs: readonly AskedPair[];
+  /** Those of the pairs that are worth reading now; with none the turn ends there. Default: all. */
+  readonly worthReading?: (pairs: readonly AskedPair[], counted: Counted) => readonly AskedPair[];
   readonly headsPerPair: number;
   /** false: give up at once if another dispatcher holds the lock (intake, after its commit). */
   readonly wait: boolean;
@@ -93,14 +101,11 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
       workers.live(c),
       databaseNow(c),
     ]);
-    const heads = await queueItems.readyHeads(c, turn.pairs, turn.headsPerPair, fullKeys(heldRows));
-    const chosen = turn.choose({
-      policyVersion,
-      held: heldRows,
-      workers: live,
-      heads,
-      now,
-    });
+    const counted = { policyVersion, held: heldRows, workers: live };
+    const pairs = turn.worthReading?.(turn.pairs, counted) ?? turn.pairs;
+    if (turn.pairs.length > 0 && pairs.length === 0) return { kind: 'dispatched', items: [] };
+    const heads = await queueItems.readyHeads(c, pairs, turn.headsPerPair, fullKeys(heldRows));
+    const chosen = turn.choose({ ...counted, heads, now });
     if (chosen.length === 0) return { kind: 'dispatched', items: [] };
     return { kind: 'dispatched', items: await queueItems.markDispatched(c, chosen) };
   });

@@ -16,17 +16,22 @@ export interface DueWork {
   readonly signals: boolean;
 }
 
-// Each `exists` is one descent of a partial index: queue_item_ready, _delayed, _expiry, _dispatched, deferred_signal_due.
+// Each is one descent of a partial index: queue_item_ready, _delayed, _expiry, _dispatched, deferred_signal_due. The
+// first of an order, and not `exists`: for that the planner scans the table, hoping to meet one soon.
 const look = statement(
   'due_work.look',
   `select (select policy_version from headgate.policy_head) as "policyVersion",
-          exists (select 1 from headgate.queue_item where state = 'ready') as ready,
-          exists (select 1 from headgate.queue_item where state = 'delayed' and visible_at <= clock_timestamp())
-          or exists (select 1 from headgate.queue_item where expires_at is not null and expires_at <= clock_timestamp())
-          or exists (select 1 from headgate.queue_item
-                      where state = 'dispatched' and dispatched_at < clock_timestamp() - $1 * interval '1 millisecond')
-             as items,
-          exists (select 1 from headgate.deferred_signal where due_at <= clock_timestamp()) as signals`,
+          (select run_id from headgate.queue_item where state = 'ready'
+            order by queue_id, tenant_id, rank_at, run_id limit 1) is not null as ready,
+          coalesce((select visible_at from headgate.queue_item where state = 'delayed'
+                     order by visible_at, run_id limit 1) <= statement_timestamp(), false)
+          or coalesce((select expires_at from headgate.queue_item where expires_at is not null
+                        order by expires_at, run_id limit 1) <= statement_timestamp(), false)
+          or coalesce((select dispatched_at from headgate.queue_item where state = 'dispatched'
+                        order by dispatched_at, run_id limit 1)
+                      < statement_timestamp() - $1 * interval '1 millisecond', false) as items,
+          coalesce((select due_at from headgate.deferred_signal order by due_at limit 1) <= statement_timestamp(),
+                   false) as signals`,
 );
 
 export const dueWork = {

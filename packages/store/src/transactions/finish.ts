@@ -203,7 +203,8 @@ export interface Ending {
   readonly runId: RunId;
   readonly walk: Walk;
   readonly status: RunStatus;
-  readonly counters: RetryCounters;
+  /** Null: as they were. Most runs end well, and an update that changes nothing is written all the same. */
+  readonly counters: RetryCounters | null;
   readonly attempt: AttemptEnd;
   /** Null: it is not queued again. */
   readonly requeueDelayMs: number | null;
@@ -224,7 +225,7 @@ export async function writeEndings(c: Connection, endings: readonly Ending[]): P
     ),
     runs.setCounters(
       c,
-      endings.map((e) => ({ runId: e.runId, ...e.counters })),
+      endings.flatMap((e) => (e.counters === null ? [] : [{ runId: e.runId, ...e.counters }])),
     ),
     runs.addCost(
       c,
@@ -316,13 +317,13 @@ interface Decided {
   readonly finish: FinishResult;
   readonly reasonCode: ReasonCode;
   readonly detail: string | null;
-  readonly counters: RetryCounters;
+  readonly counters: RetryCounters | null;
   readonly delayMs: number;
   readonly deadLetter: boolean;
 }
 
 function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided {
-  const plain = { detail: null, counters: countersOf(run), delayMs: 0, deadLetter: false };
+  const plain = { detail: null, counters: null, delayMs: 0, deadLetter: false };
   switch (result.kind) {
     case 'succeeded':
       return { ...plain, finish: { kind: 'succeeded' }, reasonCode: result.reasonCode };
@@ -342,7 +343,7 @@ function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided
     case 'failed': {
       const retry = decideRetry({
         reasonCode: result.reasonCode,
-        counters: plain.counters,
+        counters: countersOf(run),
         policy: run.spec.retry,
         sinceFirstClaimMs: run.sinceFirstClaimMs,
         random: random(),

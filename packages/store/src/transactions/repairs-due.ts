@@ -25,10 +25,11 @@ const promoteLate = statement(
   'repair.promote_late',
   `with late as materialized (
      select run_id from headgate.queue_item
-      where state = 'delayed' and visible_at <= clock_timestamp() - $1 * interval '1 millisecond'
+      where state = 'delayed' and visible_at <= statement_timestamp() - $1 * interval '1 millisecond'
       order by visible_at, run_id limit $2 for update skip locked
    ), promoted as (
-     update headgate.queue_item q set state = 'ready', waits = null from late where q.run_id = late.run_id
+     update headgate.queue_item q set state = 'ready', waits = null
+      where q.run_id = any (array (select run_id from late))
      returning q.run_id, q.tenant_id, q.task_id, q.visible_at
    ), told as (
      insert into headgate.run_event (id, tenant_id, run_id, task_id, type, reason_code, actor, data)

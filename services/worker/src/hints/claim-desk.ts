@@ -1,11 +1,12 @@
 /**
  * From "somebody says these runs were dispatched" to leases that this worker holds.
  *
- *   considered ─► read the rows ─► judge each, side by side ─► [ready ones, every few ms] ─► write verdicts ─► claim
+ *   considered ─► read the rows ─► judge each, side by side ─► [those ready when a turn begins] ─► write verdicts ─► claim
  *
  * A hint is believed in nothing: what Postgres does not show as this dispatch of this queue counts as stale, so hints
  * may be lost, doubled, shuffled, ancient or invented. A slow source holds only its own run: those judged meanwhile
- * are claimed without it.
+ * are claimed without it. No timer stands in front of an idle worker: a turn begins at once, and what is judged while it
+ * runs goes with the next one, so that batches grow with the load.
  *
  * Who writes: this desk, verdicts under (run id, dispatch number) and claims under the worker's id, one claim
  * transaction at a time, with the free slots of that moment as its limit: so slots are never exceeded, however many
@@ -83,7 +84,8 @@ export class ClaimDesk {
   /** Dispatches under consideration: a second mention of one adds nothing. */
   readonly #considered = new Set<string>();
   #waiting: Waiting[] = [];
-  #collecting: NodeJS.Timeout | null = null;
+  #isScheduled = false;
+  #isTurning = false;
   #turns: Promise<void> = Promise.resolve();
 
   constructor(parts: ClaimDeskParts) {
@@ -143,15 +145,24 @@ export class ClaimDesk {
     if (judged.verdict === null) return false;
     return new Promise<boolean>((settle) => {
       this.#waiting.push({ judged, policyVersion: active.version, settle });
-      this.#collecting ??= setTimeout(() => this.#hand(), this.#parts.timing.claimCollectMs);
+      this.#schedule();
     });
   }
 
-  #hand(): void {
-    this.#collecting = null;
-    const batch = this.#waiting;
-    this.#waiting = [];
-    this.#turns = this.#turns.then(() => this.#turn(batch));
+  /** After this turn of the event loop, so that what was judged together goes together. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isTurning) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#turns = this.#turnUntilEmpty();
+    });
+  }
+
+  async #turnUntilEmpty(): Promise<void> {
+    this.#isTurning = true;
+    while (this.#waiting.length > 0) await this.#turn(this.#waiting.splice(0));
+    this.#isTurning = false;
   }
 
   async #turn(batch: readonly Waiting[]): Promise<void> {

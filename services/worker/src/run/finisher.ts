@@ -1,7 +1,7 @@
 /**
  * Hands attempts in, many in one transaction.
  *
- *   submitted ─► [<= 20 ms or 100] ─► finish ─► finished | lost | refused
+ *   submitted ─► [what came while the last batch was written, up to 100] ─► finish ─► finished | lost | refused
  *                        ▲                │ no answer
  *                        └─ after a pause ┘  for as long as the lease is trusted, then `unknown`
  *
@@ -19,7 +19,6 @@ export interface FinisherParts {
   readonly pool: Pool;
   readonly random: Random;
   readonly logger: Logger;
-  readonly collectMs: number;
   readonly retryMs: number;
 }
 
@@ -51,7 +50,8 @@ export class Finisher {
     lease.finishing();
     return new Promise((settle) => {
       this.#waiting.push({ request, lease, settle });
-      this.#schedule(this.#waiting.length >= MAX_BATCH ? 0 : this.#parts.collectMs);
+      // While a batch waits to be tried again, new ones join it: the database does not answer anyway.
+      this.#schedule(0);
     });
   }
 
@@ -63,8 +63,7 @@ export class Finisher {
   }
 
   #schedule(afterMs: number): void {
-    if (this.#timer !== null && afterMs > 0) return;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#timer !== null || this.#isWriting) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
       void this.#turn();

@@ -1,0 +1,104 @@
+/** From a signed webhook to the start of its attempt, in an idle system; against adding a job and starting its task. */
+import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TEST_SECRET } from '../../world/policy.js';
+import { openInstance } from '../harness/instance.js';
+import { makeRequests } from '../harness/load.js';
+import { Child } from '../harness/processes.js';
+import { interleaved, median } from '../harness/rounds.js';
+import type { Bench, Part } from '../harness/row.js';
+
+const BETWEEN_MS = 60;
+/** The first of them warm everything up. */
+const WARM_UP = 10;
+
+export const latency: Part = {
+  name: 'latency',
+  run: async (bench) => {
+    const { place, peers, effort } = bench;
+    const instance = await openInstance(place, 'latency');
+    try {
+      const { url } = await instance.service('intake');
+      await instance.service('scheduler');
+      const { child } = await instance.service('worker', { BENCH_TELL: '1' });
+      const requests = makeRequests(`${place.folder}/requests-latency`, {
+        count: (effort.latencySamples + WARM_UP) * effort.rounds,
+        from: 0,
+      });
+      const parts = readFileSync(`${requests.folder}/parts`, 'utf8').split('\u0001');
+      let next = 0;
+      const one = async (): Promise<number> => {
+        await delay(BETWEEN_MS);
+        const number = String(1_000_000_000 + next);
+        next += 1;
+        const body = parts.join(number);
+        const signature = createHmac('sha256', TEST_SECRET).update(body).digest('hex');
+        const started = nextStart(child);
+        const sentMs = performance.timeOrigin + performance.now();
+        const response = await fetch(`${url}/webhooks/forge`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/json',
+            'x-github-event': 'check_run',
+            'x-github-delivery': `latency-${next}`,
+            'x-hub-signature-256': `sha256=${signature}`,
+          },
+          body,
+        });
+        if (response.status !== 202) throw new Error(`intake answered ${response.status}`);
+        await response.arrayBuffer();
+        return (await started) - sentMs;
+      };
+      const measured = await interleaved(effort.rounds, {
+        ours: async () => {
+          for (let n = 0; n < WARM_UP; n += 1) await one();
+          const waits: number[] = [];
+          for (let n = 0; n < effort.latencySamples; n += 1) waits.push(await one());
+          return median(waits);
+        },
+        graphile: (round) => graphile(bench, round),
+      });
+      const [share] = await instance.rows<{ receipt: number; claim: number }>(
+        `select percentile_cont(0.5) within group (order by extract(epoch from x.created_at - x.received_at)) * 1000 as receipt,
+                percentile_cont(0.5) within group (order by extract(epoch from r.started_at - r.created_at)) * 1000 as claim
+           from headgate.run r join headgate.receipt x on x.id = r.receipt_id`,
+      );
+      bench.say(
+        `  of it: ${share?.receipt.toFixed(1)} ms to the receipt, ${share?.claim.toFixed(1)} ms from there to the claim`,
+      );
+      return [
+        {
+          name: 'webhook received to attempt started, idle system, p50',
+          unit: 'ms',
+          ours: measured.ours,
+          against: { name: 'graphile-worker, addJob to start of its task', values: measured.graphile },
+          target: { kind: 'at-most', value: 1 },
+        },
+      ];
+    } finally {
+      await instance.close();
+    }
+
+    async function graphile({ place: where }: Bench, round: number): Promise<number> {
+      const url = await where.emptyDatabase(`graphile_latency_${round}`);
+      const args = [`${peers.folder}/graphile-latency.mjs`, url, String(effort.latencySamples + WARM_UP)];
+      return new Child(peers.node, args, {}).said('how long it took', (line) =>
+        typeof line['p50'] === 'number' ? line['p50'] : undefined,
+      );
+    }
+  },
+};
+
+/** When the next attempt begins, by the worker's clock, which is this machine's. */
+function nextStart(worker: Child): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(worker.fault('started nothing')), 20_000);
+    const stop = worker.on((line) => {
+      if (typeof line['startedMs'] !== 'number') return;
+      clearTimeout(timer);
+      stop();
+      resolve(line['startedMs']);
+    });
+  });
+}
