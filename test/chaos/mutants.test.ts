@@ -206,6 +206,12 @@ async function twoVersions(db: TestStore): Promise<void> {
       verdictMaxAgeMs: 30_000,
     });
   }
+  // Longer than what the checker allows two clocks to differ.
+  await eventually(
+    async () =>
+      (await countOf(db, "headgate.lease where acquired_at > clock_timestamp() - interval '100 ms'")) === 0,
+    { what: 'the leases have been held for a while' },
+  );
 }
 
 async function oneRun(db: TestStore): Promise<void> {

@@ -33,11 +33,12 @@ describe('two of everything', () => {
         const wave = await Promise.all(
           Array.from({ length: WAVE }, (_, n) => {
             const delivery = { check: `quick-${sent + n}`, headSha, guid: `guid-${sent + n}` };
-            // Both intakes are handed the same delivery now and then.
-            const twice = chance.next() < 0.2;
+            // Both intakes are handed the same delivery now and then, or another one about the same.
+            const twice = n === 0 || chance.next() < 0.2;
+            const again = n === 0 ? { ...delivery, guid: `${delivery.guid}-again` } : delivery;
             return Promise.all([
               cluster.send(delivery, chance.pick([first, second])),
-              ...(twice ? [cluster.send(delivery, chance.pick([first, second]))] : []),
+              ...(twice ? [cluster.send(again, chance.pick([first, second]))] : []),
             ]);
           }),
         );

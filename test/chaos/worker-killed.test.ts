@@ -9,7 +9,11 @@ import { type Cluster, describeWithTool, SHORT_LEASE, startCluster } from '@head
 import { beforeAll, expect, it } from 'vitest';
 import { attemptBehind, CLUSTER_TEST_MS, expectOnePushEach, PATIENCE_MS } from '../harness/outcomes.js';
 
-const POINTS = FAIL_POINTS.filter((name) => name.startsWith('worker.') || name.startsWith('effects.'));
+/** Passed only where a goal is looked at: services/worker/test/observe.test.ts. */
+const OF_OBSERVATIONS: readonly FailPoint[] = ['worker.observed'];
+const POINTS = FAIL_POINTS.filter(
+  (name) => (name.startsWith('worker.') || name.startsWith('effects.')) && !OF_OBSERVATIONS.includes(name),
+);
 /** Passed before the claim commits: nothing was taken. */
 const BEFORE_CLAIM: readonly FailPoint[] = ['worker.hint.received', 'worker.verdict.written'];
 /** Passed after the result was sealed: no agent may run again. */

@@ -2,7 +2,7 @@
  * The failure map (I17): five symptoms that people of such systems report. Each cannot happen here, and the question
  * that the symptom raises is answered by the explain API from receipts alone.
  */
-import { systemIds } from '@headgate/domain';
+import { formatId, systemIds } from '@headgate/domain';
 import { createLedger, writeVerdicts } from '@headgate/store';
 import { describe, expect, it } from 'vitest';
 import { claimRuns, dispatchedItems } from '../world/claims.js';
@@ -34,9 +34,11 @@ describe('the failure map', () => {
     const why = await askingWhy(world);
     const { summary, steps } = await why('1/delivery-0');
     expect(summary).toContain('led to 1 run');
-    expect(codes(steps)).toEqual(
-      expect.arrayContaining(['ADMITTED', 'DUPLICATE_WORK', 'DUPLICATE_DELIVERY']),
-    );
+    expect(codes(steps)).toEqual(expect.arrayContaining(['ADMITTED', 'DUPLICATE_DELIVERY']));
+    // Asked of another delivery, and of the run itself.
+    expect(codes((await why('1/delivery-7')).steps)).toContain('DUPLICATE_WORK');
+    const ofRun = await why(formatId('run', answers[0]?.runId ?? systemIds.next('run')));
+    expect(codes(ofRun.steps)).toEqual(expect.arrayContaining(['ADMITTED', 'DUPLICATE_WORK']));
   });
 
   it('I17: why did it not run? No signal is without a receipt, and the rule that said no is named', async () => {

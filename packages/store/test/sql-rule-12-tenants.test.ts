@@ -127,27 +127,6 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
        values (gen_random_uuid(), $1, $2, 'DEBOUNCED', now(), '{}')`,
       [tenant.id, run.receiptId],
     );
-    await c.query(
-      `insert into headgate.goal (id, tenant_id, route, ordinal, target, repository, spec, policy_version)
-       values (gen_random_uuid(), $1, 'upkeep', 0, '42', 'acme/api', '{}', $2)`,
-      [tenant.id, tenant.policyVersion],
-    );
-    await c.query(
-      `insert into headgate.observation (id, goal_id, tenant_id, epoch, number, run_id, outcome)
-       select gen_random_uuid(), id, tenant_id, 1, 1, $2, 'holds' from headgate.goal where tenant_id = $1`,
-      [tenant.id, run.runId],
-    );
-    await c.query(
-      `insert into headgate.schedule_count (schedule_id, tenant_id, origin, bucket, total)
-       select id, tenant_id, 'timer', 'fired', 1 from headgate.schedule where tenant_id = $1 on conflict do nothing`,
-      [tenant.id],
-    );
-    await c.query(
-      `insert into headgate.schedule_request (id, schedule_id, tenant_id, kind, from_at, until_at, requested_by)
-       select gen_random_uuid(), id, tenant_id, 'trigger', now(), now(), 'ada' from headgate.schedule
-        where tenant_id = $1`,
-      [tenant.id],
-    );
     await touches.put(c, [{ tenantId: tenant.id, subject: '42/pull_request/7' }]);
     await feedback.insert(c, [
       {

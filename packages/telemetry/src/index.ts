@@ -5,6 +5,7 @@ export * from './logger.js';
 export * from './metrics/index.js';
 export {
   cutBetweenSecrets,
+  forgetAllSecrets,
   holdsSecret,
   redactJson,
   redactText,

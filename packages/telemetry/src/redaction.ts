@@ -134,6 +134,12 @@ export function registerSecret(value: string): () => void {
   };
 }
 
+/** For tests: nothing is guarded any more. */
+export function forgetAllSecrets(): void {
+  registrations.clear();
+  rebuild();
+}
+
 /** Shorter passwords of a URL are words as a rule (`postgres`); they are guarded only where the user stands before. */
 const MIN_URL_PASSWORD_CHARS = 12;
 

@@ -192,7 +192,7 @@ describe('every route', () => {
         expect((await test.ask(`${one.spec.path}?${query}`)).status, `${one.spec.id} ${query}`).toBe(400);
       }
       expect((await test.ask(`${one.spec.path}?limit=200`)).status).toBe(200);
-      if (one.spec.id === 'listQueues') continue;
+      if (one.spec.id === 'listQueues' || one.spec.id === 'listSources') continue;
       for (const cursor of ['x', 'bm90LWFuLWlk', "'%20or%201=1"]) {
         expect((await test.ask(`${one.spec.path}?cursor=${cursor}`)).status, one.spec.id).toBe(400);
       }

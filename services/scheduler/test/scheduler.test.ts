@@ -116,7 +116,7 @@ describe('the scheduler', () => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const statements = spies.reduce((sum, spy) => sum + spy.mock.calls.length, 0);
     for (const spy of spies) spy.mockRestore();
-    expect(statements / seconds).toBeLessThan(3);
+    expect(statements / seconds).toBeLessThan(5);
   });
 
   it('Q32: shows depth and age of each queue when it is scraped', async () => {

@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
-const { files, folders, ports, leave, forged } = JSON.parse(process.argv[2]);
+const { files, folders, ports, leave, forged: pieces } = JSON.parse(process.argv[2]);
+const forged = pieces.join('');
 
 const tell = (what, loot) => console.log(loot === null ? `kept out: ${what}` : `GOT IN: ${what}: ${loot}`);
 const attempt = (act) => {

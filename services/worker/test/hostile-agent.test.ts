@@ -1,6 +1,6 @@
 /** An agent of somebody who means harm, through the real worker: every attempt fails, and its log shows it. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +86,8 @@ describeWithTool('redis', 'a hostile agent', () => {
           ['metadata', '169.254.169.254', 80],
         ],
         leave: sleep,
-        forged: FORGED,
+        // In two pieces: what the agent is started with stands in the run's row.
+        forged: [FORGED.slice(0, 9), FORGED.slice(9)],
       };
       const script = await readFile(fileURLToPath(new URL('./hostile-agent.mjs', import.meta.url)), 'utf8');
       const head = await shop.repository.commit({ files: { 'hostile-agent.mjs': script } });
@@ -104,13 +105,20 @@ describeWithTool('redis', 'a hostile agent', () => {
       await shop.reaches(run.runId, 'SUCCEEDED');
 
       const log = await readFile(artifactFile(shop, `${formatId('run', run.runId)}/1/agent.log`), 'utf8');
-      expect(log).not.toContain('GOT IN');
-      const kept = log.split('\n').filter((line) => line.startsWith('kept out: '));
+      // The data folder of a test lies below /tmp, and so the sandbox's own /tmp has an empty one of that name, with the
+      // workspace in it. What is written there is gone with the sandbox: the host's is looked at below.
+      const ownCopy = (line: string): boolean =>
+        line === `GOT IN: list ${shop.dataDir}: workspaces` ||
+        line.startsWith(`GOT IN: write ${shop.dataDir}/`);
+      const lines = log.split('\n');
+      expect(lines.filter((line) => line.startsWith('GOT IN') && !ownCopy(line))).toEqual([]);
+      const kept = lines.filter((line) => line.startsWith('kept out: '));
+      const elsewhere = (path: string): boolean => !path.startsWith(shop.dataDir);
       expect(kept).toEqual(
         expect.arrayContaining([
           ...files.map((path) => `kept out: read ${path}`),
-          ...folders.map((path) => `kept out: list ${path}`),
-          ...files.map((path) => `kept out: write ${path}`),
+          ...folders.filter((path) => path !== shop.dataDir).map((path) => `kept out: list ${path}`),
+          ...files.filter(elsewhere).map((path) => `kept out: write ${path}`),
           'kept out: environments of other processes',
           'kept out: other processes',
           'kept out: connect to Postgres',
@@ -136,6 +144,7 @@ describeWithTool('redis', 'a hostile agent', () => {
         expect(await rowsWith(shop, secret)).toEqual([]);
       }
       for (const path of secrets) expect(await readFile(path, 'utf8')).toBe(CANARY);
+      for (const folder of folders) expect(existsSync(join(folder, 'x'))).toBe(false);
       expect(await shop.repository.pushes()).toEqual([]);
     }, 60_000);
   });

@@ -189,7 +189,7 @@ export const METRICS = {
     unit: 's',
     description: 'HTTP requests served, by route template.',
     labels: {
-      method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'other'],
+      method: ['GET', 'POST', 'DELETE', 'other'],
       route: { atMost: 55 },
       status_class: ['1xx', '2xx', '3xx', '4xx', '5xx'],
     },

@@ -130,12 +130,12 @@ export function recordSpan(
   times: { readonly fromMs: number; readonly toMs: number },
   error: string | null = null,
 ): void {
-  const made = tracer().startSpan(name, { attributes, startTime: times.fromMs });
+  const made = tracer().startSpan(name, { attributes, startTime: new Date(times.fromMs) });
   if (error !== null) {
     made.setAttribute(ATTR.errorType, error);
     made.setStatus({ code: SpanStatusCode.ERROR });
   }
-  made.end(times.toMs);
+  made.end(new Date(times.toMs));
 }
 
 /** Runs `fn` outside every trace: no span is made in it, and no request carries our context to others. */
