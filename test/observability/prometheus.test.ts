@@ -94,7 +94,7 @@ describeWithTool('prometheus', 'metrics as Prometheus sees them', () => {
     const redis = await testRedis();
     const deployed = await deployment({
       env: { REDIS_URL: redis.url, OTEL_SDK_DISABLED: 'true' },
-      agentEnv: { HEADGATE_EXAMPLE_SLEEP_MS: '4000' },
+      agentEnv: { HEADGATE_EXAMPLE_SLEEP_MS: '8000' },
       policy: (policy) => ({
         lease: SHORT_LEASE,
         tenants: policy.tenants.map((tenant) => ({ ...tenant, maxActive: 1 })),
@@ -137,11 +137,11 @@ describeWithTool('prometheus', 'metrics as Prometheus sees them', () => {
     const bus = createHintBus({ url: redis.url, logger: silent, clock: systemClock });
     atEnd(() => bus.close());
     await bus.publish([{ queue: 'default', runId: randomUUID() as RunId, dispatchNo: 1, traceparent: null }]);
-    await sees('scheduler_queue_oldest_ready_age_seconds > 0');
+    await sees('max_over_time(scheduler_queue_oldest_ready_age_seconds[10m]) > 0');
     await sees('scheduler_capacity_denied_count_total{dimension="tenant"} > 0');
     await sees('scheduler_claim_empty_count_total > 0');
-    await sees('scheduler_lease_active_count == 1');
-    await sees('scheduler_worker_active_count == 1');
+    await sees('max_over_time(scheduler_lease_active_count[10m]) == 1');
+    await sees('max_over_time(scheduler_worker_active_count[10m]) == 1');
 
     // The worker dies, its lease is reaped, another takes both runs; one of them is cancelled in its agent.
     await worker.process.sigkill();
