@@ -62,9 +62,9 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'network lists that say too much, or nothing',
     text: 'version: 1\nagents:\n  a: { runtime: command, command: [a], network: { agent: ["https://x.org/", "*", { host: "*.com" }], verify: [] } }\n  d: { runtime: command, command: [headgate-example-agent], network: { agent: [x.org] } }\n',
     says: [
-      '3:59 agents.a.network.agent[0]: "https://x.org/" is no host to reach. Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
-      '3:77 agents.a.network.agent[1]: "*" is no host to reach. Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
-      '3:84 agents.a.network.agent[2].host: "*.com" is no host to reach. Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
+      '3:59 agents.a.network.agent[0]: "https://x.org/" is no host to reach. Write a name, with a port unless it is 443: "packages.example.com", "*.example.com:8443".',
+      '3:77 agents.a.network.agent[1]: "*" is no host to reach. Write a name, with a port unless it is 443: "packages.example.com", "*.example.com:8443".',
+      '3:84 agents.a.network.agent[2].host: "*.com" is no host to reach. Write a name, with a port unless it is 443: "packages.example.com", "*.example.com:8443".',
       '3:102 agents.a.network.verify: "verify" is not known here. Use one of: setup, agent.',
       '4:72 agents.d.network.agent: the example agent takes no network list. It reaches nothing; use it for setup only.',
     ],

@@ -143,11 +143,11 @@ tenants: { default: {}, acme: {} }
 
   it('a network list is read to names and ports; without one nothing is reached', async () => {
     const network =
-      '{ setup: [Registry.NPMJS.org, { host: "npm.internal:4873", private: true }], agent: ["*.example.com:8443"] }';
+      '{ setup: [Packages.Example.com, { host: "npm.internal:4873", private: true }], agent: ["*.example.com:8443"] }';
     const policy = await policyOf(SOUND.replace('command: [tool]', `command: [tool], network: ${network}`));
     expect(policy.agents[0]?.network).toEqual({
       setup: [
-        { host: 'registry.npmjs.org', port: 443, allowPrivate: false },
+        { host: 'packages.example.com', port: 443, allowPrivate: false },
         { host: 'npm.internal', port: 4873, allowPrivate: true },
       ],
       agent: [{ host: '*.example.com', port: 8443, allowPrivate: false }],

@@ -20,7 +20,7 @@ const LABEL = /^(?!-)[a-z0-9_-]{1,63}(?<!-)$/;
 const MAX_NAME_CHARACTERS = 253;
 
 /**
- * Reads `registry.npmjs.org`, `*.example.com:8443`, `10.0.0.5:4873`, `[2001:db8::1]:443`; 443 where no port is given.
+ * Reads `packages.example.com`, `*.example.com:8443`, `10.0.0.5:4873`, `[2001:db8::1]:443`; 443 where no port is given.
  * Null when it is none of these: a name outside ASCII is written in its `xn--` form.
  */
 export function parseHostAndPort(text: string): HostAndPort | null {

@@ -10,8 +10,8 @@ const rule = (text: string, allowPrivate = false): NetworkRule => {
 
 describe('parseHostAndPort', () => {
   it.each([
-    ['registry.npmjs.org', { host: 'registry.npmjs.org', port: 443 }],
-    ['Registry.NPMJS.org.:80', { host: 'registry.npmjs.org', port: 80 }],
+    ['packages.example.com', { host: 'packages.example.com', port: 443 }],
+    ['Packages.Example.com.:80', { host: 'packages.example.com', port: 80 }],
     ['*.example.com:8443', { host: '*.example.com', port: 8443 }],
     ['10.0.0.5:4873', { host: '10.0.0.5', port: 4873 }],
     ['[2001:DB8::1]:443', { host: '2001:db8::1', port: 443 }],
@@ -40,19 +40,19 @@ describe('parseHostAndPort', () => {
 });
 
 describe('networkRuleFor', () => {
-  const rules = [rule('registry.npmjs.org'), rule('*.example.com:8443'), rule('10.0.0.5:80', true)];
+  const rules = [rule('packages.example.com'), rule('*.example.com:8443'), rule('10.0.0.5:80', true)];
   const lets = (text: string): boolean => networkRuleFor(rules, rule(text)) !== null;
 
   it('lets through exactly the names and ports that are listed', () => {
     expect(
-      ['registry.npmjs.org', 'a.example.com:8443', 'a.b.example.com:8443', '10.0.0.5:80'].map(lets),
+      ['packages.example.com', 'a.example.com:8443', 'a.b.example.com:8443', '10.0.0.5:80'].map(lets),
     ).toEqual(Array(4).fill(true));
     expect(
       [
-        'registry.npmjs.org:80',
-        'npmjs.org',
-        'evil-registry.npmjs.org',
-        'registry.npmjs.org.evil.example',
+        'packages.example.com:80',
+        'example.com',
+        'evil-packages.example.com',
+        'packages.example.com.evil.example',
         'example.com:8443',
         'evilexample.com:8443',
         'a.example.com:443',

@@ -10,7 +10,7 @@ const hostAndPort = text(300)
     error: ({ input }) =>
       say(
         `"${String(input)}" is no host to reach`,
-        'Write a name, with a port unless it is 443: "registry.npmjs.org", "*.example.com:8443".',
+        'Write a name, with a port unless it is 443: "packages.example.com", "*.example.com:8443".',
       ),
   })
   .transform((written) => parseHostAndPort(written) ?? { host: '', port: 0 });
