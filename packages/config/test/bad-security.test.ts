@@ -44,7 +44,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
       '4:42 sources.b.scan.every: 1s is too short. Write between 5s and 1d.',
       '5:22 sources.c.poll: GitHub is not asked without credentials. Write app or token in the source.',
       '5:34 sources.c.redeliver: GitHub is not asked without credentials. Write app or token in the source.',
-      '5:48 sources.c.authority: GitHub is not asked without credentials. Write app or token in the source.',
+      '5:48 sources.c.authority: "source" is not supported in this version. Leave it out: the head is read again before an agent starts either way.',
       '6:59 sources.d.baseUrl: not the address of an API. Write https://github.example.com/api/v3.',
       '7:44 sources.e.token: a source speaks as its App or with a token, not both. Remove one of the two.',
       '8:3 sources.f.webhookSecrets: is missing. Write a list.',

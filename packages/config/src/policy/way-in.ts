@@ -79,6 +79,13 @@ function checkGithub(source: Github, hasCredentials: boolean, problem: Problem):
   if (source.app !== undefined && source.token !== undefined) {
     problem('token', 'a source speaks as its App or with a token, not both', 'Remove one of the two.');
   }
+  if (source.authority === 'source') {
+    problem(
+      'authority',
+      '"source" is not supported in this version',
+      'Leave it out: the head is read again before an agent starts either way.',
+    );
+  }
   if (hasCredentials) return;
   if (source.webhookSecrets === undefined) {
     problem(
@@ -90,7 +97,6 @@ function checkGithub(source: Github, hasCredentials: boolean, problem: Problem):
   const needy = [
     ...(isOn(source.poll) ? ['poll'] : []),
     ...(isOn(source.scan) ? ['scan'] : []),
-    ...(source.authority === 'source' ? ['authority'] : []),
     ...(source.redeliver === undefined || source.redeliver === 0 ? [] : ['redeliver']),
   ];
   for (const key of needy) {
