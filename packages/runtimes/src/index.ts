@@ -19,7 +19,6 @@ export * from './sandbox/choose.js';
 export * from './sandbox/container.js';
 export * from './sandbox/end-sandbox.js';
 export * from './sandbox/limits.js';
-export * from './sandbox/network/addresses.js';
 export * from './sandbox/network/egress-proxy.js';
 export * from './sandbox/pid-namespace.js';
 export * from './sandbox/port.js';

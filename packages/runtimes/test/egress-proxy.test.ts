@@ -4,13 +4,13 @@ import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promis
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { isPublicAddress } from '@headgate/config';
 import { type NetworkRule, parseHostAndPort } from '@headgate/domain';
 import {
   type AttemptFolders,
   Bubblewrap,
   CommandRuntime,
   EgressProxy,
-  isPublicAddress,
   type NetworkRefusal,
   PidNamespace,
 } from '@headgate/runtimes';

@@ -24,9 +24,9 @@ import {
 import { connect, isIP, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { isPublicAddress } from '@headgate/config';
 import { type HostAndPort, type NetworkRule, networkRuleFor, parseHostAndPort } from '@headgate/domain';
 import { untraced } from '@headgate/telemetry';
-import { isPublicAddress } from './addresses.js';
 
 /** What was asked for and not let through. `host` is as the command wrote it: not to be trusted. */
 export interface NetworkRefusal {
