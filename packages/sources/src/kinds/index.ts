@@ -1,2 +1,3 @@
+export { envelopeOf } from './envelope.js';
 export { judgeSignal, moduleOf } from './modules.js';
 export type { Hook, HookProof, HookReading, HookRequest, SourceModule } from './source-module.js';

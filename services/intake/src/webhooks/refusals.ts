@@ -8,6 +8,7 @@
  */
 import type { Admission } from '@headgate/admission';
 import type { Clock, Signal, SourcePolicy, Verdict } from '@headgate/domain';
+import { envelopeOf } from '@headgate/sources';
 import { type Logger, metrics } from '@headgate/telemetry';
 
 export type Refusal = 'signature' | 'encoding' | 'size' | 'time';
@@ -112,22 +113,5 @@ export class Refusals {
 
 const reasonOf = (refusal: Refusal) => (refusal === 'signature' ? 'SIGNATURE_INVALID' : 'MALFORMED');
 
-const signalOf = (source: SourcePolicy, eventId: string, receivedAt: Date): Signal => ({
-  source: source.id,
-  eventId,
-  type: `${source.kind}.refused`,
-  trigger: 'event',
-  via: 'webhook',
-  hookId: null,
-  subject: null,
-  emittedAt: null,
-  receivedAt,
-  actor: null,
-  repository: null,
-  target: null,
-  inputVersion: null,
-  sourceAt: null,
-  parentVersions: [],
-  data: null,
-  traceparent: null,
-});
+const signalOf = (source: SourcePolicy, eventId: string, receivedAt: Date): Signal =>
+  envelopeOf({ source, receivedAt, traceparent: null }, { eventId, type: `${source.kind}.refused` });
