@@ -14,10 +14,11 @@
 
 import type { Admission } from '@headgate/admission';
 import { formatId } from '@headgate/domain';
-import { Loop, type ServiceContext, type TickResult } from '@headgate/service';
+import type { ServiceContext } from '@headgate/service';
 import { type GoalRow, goals, isConnectionFault } from '@headgate/store';
 import { metrics, span, testSignal } from '@headgate/telemetry';
 import type { Heads } from '../repositories/heads.js';
+import { TimerLoop } from '../timer-loop.js';
 import { conclude } from './conclude.js';
 import { NotTakenError, type Stepped } from './keep.js';
 import { look } from './look.js';
@@ -29,7 +30,6 @@ export interface KeeperOptions {
   readonly heads: Heads;
 }
 
-const LOOK_EVERY_MS = 5_000;
 /** Due, and held by other keepers: time for them to commit. */
 const SHORTEST_SLEEP_MS = 200;
 const PUT_OFF_MS = 60_000;
@@ -37,58 +37,39 @@ const GOALS_PER_LOOK = 20;
 
 export class GoalKeeper {
   readonly #options: KeeperOptions;
-  readonly #loop: Loop;
-  #syncedVersion: number | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #stopListening: readonly (() => void)[] = [];
+  readonly #loop: TimerLoop;
 
   constructor(options: KeeperOptions) {
     this.#options = options;
-    this.#loop = new Loop({
+    const { context } = options;
+    this.#loop = new TimerLoop({
+      context,
       name: 'goal keeper',
-      periodMs: LOOK_EVERY_MS,
-      logger: options.context.logger,
-      tick: () => this.#tick(),
-      onFailure: () => metrics.jobFailures.add(1, { job: 'goal_keeper' }),
+      job: 'goal_keeper',
+      sync: (active) => syncGoals(context.database.service, active, context.ids),
+      look: () => this.#look(),
     });
   }
 
   start(): void {
-    const { policy, bus } = this.#options.context;
-    if (this.#stopListening.length === 0) {
-      this.#stopListening = [
-        policy.onChange(() => this.#loop.wake()),
-        bus.onWake('timers', () => this.#loop.wake()),
-      ];
-    }
     this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    for (const stop of this.#stopListening) stop();
-    this.#stopListening = [];
-    clearTimeout(this.#timer);
-    await this.#loop.stop();
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #tick(): Promise<TickResult> {
-    clearTimeout(this.#timer);
-    const { context } = this.#options;
-    const active = context.policy.currentOrNull();
-    if (active === null) return 'idle';
-    const pool = context.database.service;
-    if (this.#syncedVersion !== active.version) {
-      await syncGoals(pool, active, context.ids);
-      this.#syncedVersion = active.version;
-    }
+  async #look(): Promise<'busy' | { readonly untilDueMs: number }> {
+    const pool = this.#options.context.database.service;
     const ended = await pool.use((c) => goals.ended(c, GOALS_PER_LOOK));
     const due = await pool.use((c) => goals.due(c, GOALS_PER_LOOK));
     let moved = 0;
     for (const row of ended) if (await this.#step(row, conclude)) moved += 1;
     for (const row of due) if (await this.#step(row, look)) moved += 1;
     if (moved > 0) return 'busy';
-    await this.#sleep();
-    return 'idle';
+    const next = await pool.use((c) => goals.nextLook(c));
+    if (next === null || next.at === null) return { untilDueMs: Number.POSITIVE_INFINITY };
+    return { untilDueMs: Math.max(SHORTEST_SLEEP_MS, next.at.getTime() - next.now.getTime()) };
   }
 
   /** Whether something changed. */
@@ -127,12 +108,5 @@ export class GoalKeeper {
     if (stepped.kind === 'done' || stepped.kind === 'given-up' || stepped.kind === 'paused') {
       this.#options.context.logger.info({ ...about, step: stepped.kind }, 'a goal ended its work');
     }
-  }
-
-  async #sleep(): Promise<void> {
-    const next = await this.#options.context.database.service.use((c) => goals.nextLook(c));
-    if (next === null || next.at === null) return;
-    const ms = Math.max(SHORTEST_SLEEP_MS, next.at.getTime() - next.now.getTime());
-    if (ms < LOOK_EVERY_MS) this.#timer = setTimeout(() => this.#loop.wake(), ms);
   }
 }

@@ -4,13 +4,12 @@
  *   policy changed? sync ─► failures pause ─► what people asked for (perform-request.ts)
  *     ─► soonest rows ─► each due one: fire (fire.ts) ─► sleep until the next is due
  *
- * Times are the database's; this process only decides when to look. It looks at least every five seconds, since others
- * may pause, resume or change a schedule. Several tickers are harmless. A schedule that fails is put off by a minute
- * and told; it never stops the others.
+ * Times are the database's; this process only decides when to look (timer-loop.ts). Several tickers are harmless. A
+ * schedule that fails is put off by a minute and told; it never stops the others.
  */
 import type { Admission } from '@headgate/admission';
 import { formatId } from '@headgate/domain';
-import { Loop, type ServiceContext, type TickResult } from '@headgate/service';
+import type { ServiceContext } from '@headgate/service';
 import {
   isConnectionFault,
   type ScheduleRequest,
@@ -20,6 +19,7 @@ import {
 } from '@headgate/store';
 import { metrics, span, testSignal } from '@headgate/telemetry';
 import type { Heads } from '../repositories/heads.js';
+import { TimerLoop } from '../timer-loop.js';
 import { fire, postpone } from './fire.js';
 import { pauseFailed } from './pause-on-failure.js';
 import { performRequest } from './perform-request.js';
@@ -31,7 +31,6 @@ export interface TickerOptions {
   readonly heads: Heads;
 }
 
-const LOOK_EVERY_MS = 5_000;
 /** All that is due is held by other tickers: time for them to commit. */
 const LOOK_AGAIN_MS = 200;
 const PUT_OFF_MS = 60_000;
@@ -40,48 +39,30 @@ const REQUESTS_PER_LOOK = 5;
 
 export class Ticker {
   readonly #options: TickerOptions;
-  readonly #loop: Loop;
-  #syncedVersion: number | null = null;
-  #timer: NodeJS.Timeout | undefined;
-  #stopListening: (() => void) | null = null;
+  readonly #loop: TimerLoop;
 
   constructor(options: TickerOptions) {
     this.#options = options;
-    this.#loop = new Loop({
+    const { context } = options;
+    this.#loop = new TimerLoop({
+      context,
       name: 'schedule ticker',
-      periodMs: LOOK_EVERY_MS,
-      logger: options.context.logger,
-      tick: () => this.#tick(),
-      onFailure: () => metrics.jobFailures.add(1, { job: 'schedule_ticker' }),
+      job: 'schedule_ticker',
+      sync: (active) => syncSchedules(context.database.service, active, context.ids),
+      look: () => this.#look(),
     });
   }
 
   start(): void {
-    const { policy, bus } = this.#options.context;
-    this.#stopListening ??= both(
-      policy.onChange(() => this.#loop.wake()),
-      bus.onWake('timers', () => this.#loop.wake()),
-    );
     this.#loop.start();
   }
 
-  async stop(): Promise<void> {
-    this.#stopListening?.();
-    this.#stopListening = null;
-    clearTimeout(this.#timer);
-    await this.#loop.stop();
+  stop(): Promise<void> {
+    return this.#loop.stop();
   }
 
-  async #tick(): Promise<TickResult> {
-    clearTimeout(this.#timer);
-    const { context } = this.#options;
-    const active = context.policy.currentOrNull();
-    if (active === null) return 'idle';
-    const pool = context.database.service;
-    if (this.#syncedVersion !== active.version) {
-      await syncSchedules(pool, active, context.ids);
-      this.#syncedVersion = active.version;
-    }
+  async #look(): Promise<'busy' | { readonly untilDueMs: number }> {
+    const pool = this.#options.context.database.service;
     await pauseFailed(pool);
     const asked = await pool.use((c) => scheduleRequests.pending(c, REQUESTS_PER_LOOK));
     let settled = 0;
@@ -90,9 +71,7 @@ export class Ticker {
     const due = rows.filter(isDue);
     for (const row of due) if (await this.#fire(row)) settled += 1;
     if (settled > 0) return 'busy';
-    const [next] = rows;
-    this.#wakeIn(due.length > 0 ? LOOK_AGAIN_MS : untilDueMs(next));
-    return 'idle';
+    return { untilDueMs: due.length > 0 ? LOOK_AGAIN_MS : untilDueMs(rows[0]) };
   }
 
   /** Whether something changed, so that another look is worth while at once. */
@@ -150,17 +129,7 @@ export class Ticker {
       return false;
     }
   }
-
-  #wakeIn(ms: number): void {
-    if (ms >= LOOK_EVERY_MS) return;
-    this.#timer = setTimeout(() => this.#loop.wake(), ms);
-  }
 }
-
-const both = (first: () => void, second: () => void) => (): void => {
-  first();
-  second();
-};
 
 const isDue = (row: ScheduleRow): boolean => row.nextAt !== null && row.nextAt.getTime() <= row.now.getTime();
 
