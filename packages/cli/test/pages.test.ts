@@ -81,6 +81,43 @@ describe('why, as a tree', () => {
     `);
   });
 
+  it('leaves out the ordinary steps where several runs stand beside each other, and keeps what went wrong', () => {
+    const lifeOf = (runId: string, ...between: Explanation['steps']) => [
+      step({ outcome: 'accept', reasonCode: 'ADMITTED', message: 'Made a run.', runId }),
+      step({ type: 'run.queued', message: 'Queued.', runId }),
+      step({ type: 'run.claimed', message: 'A worker took the lease.', runId }),
+      ...between,
+      step({ type: 'run.succeeded', message: 'Done.', runId }),
+    ];
+    const explanation: Explanation = {
+      ref: 'acme/api',
+      kind: 'url',
+      summary: '2 signals led to 2 runs.',
+      steps: [
+        ...lifeOf('run_1'),
+        ...lifeOf(
+          'run_2',
+          step({ type: 'attempt.lost', reasonCode: 'WORKER_LOST', message: 'Lost.', runId: 'run_2' }),
+        ),
+      ],
+      waiting: null,
+      candidates: [],
+    };
+    expect(timeless(explanationTree(explanation, recordingTerminal()))).toMatchInlineSnapshot(`
+      "why  acme/api  (url)
+      2 signals led to 2 runs.
+      ├ HH:MM:SS  accept  ADMITTED  Made a run.  run_1
+      │   ├ HH:MM:SS  run.succeeded  Done.
+      │   └ 2 ordinary steps: headgate why run_1
+      └ HH:MM:SS  accept  ADMITTED  Made a run.  run_2
+          ├ HH:MM:SS  attempt.lost  WORKER_LOST  Lost.
+          ├ HH:MM:SS  run.succeeded  Done.
+          └ 2 ordinary steps: headgate why run_2"
+    `);
+    const alone = explanationTree({ ...explanation, steps: lifeOf('run_1') }, recordingTerminal());
+    expect(alone).toContain('run.queued');
+  });
+
   it('puts the run’s steps below the signal even when the run’s first step is listed before it', () => {
     const explanation: Explanation = {
       ref: 'run_1',
