@@ -31,14 +31,19 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 export function addSend(program: Command, context: CommandContext): void {
   program
     .command('send')
-    .description('post a signed delivery about the example repository: of GitHub, CloudEvents or Standard Webhooks')
+    .description(
+      'post a signed delivery about the example repository: of GitHub, CloudEvents or Standard Webhooks',
+    )
     .argument(
       '[sample]',
       'as under "on" of a route: check_run.completed (#n: the n-th example), cloudevents.TYPE (#1: binary), webhook.TYPE',
       'check_run.completed',
     )
     .option('--count <n>', 'send the same delivery this often, at once', positiveInteger(MAX_COUNT), 1)
-    .option('--delivery <id>', 'the id it is known by: X-GitHub-Delivery, the event’s id, webhook-id; default: a new one')
+    .option(
+      '--delivery <id>',
+      'the id it is known by: X-GitHub-Delivery, the event’s id, webhook-id; default: a new one',
+    )
     .option('--branch <name>', 'the branch it is about; default: main')
     .option('--fresh', 'first commit a new change with a defect to the branch, so that there is new work')
     .option('--wait', 'follow the run to its end; exit 1 unless it succeeds')
@@ -48,7 +53,10 @@ export function addSend(program: Command, context: CommandContext): void {
         .default(DEFAULT_TIMEOUT_MS, '5m'),
     )
     .option('--data <json>', 'of a CloudEvent or a message: fields over those of the sample', jsonObject)
-    .option('--source <id>', 'the source that receives it; of a CloudEvent its attribute source; default: the example’s')
+    .option(
+      '--source <id>',
+      'the source that receives it; of a CloudEvent its attribute source; default: the example’s',
+    )
     .option('--print', 'show the request and send nothing')
     .option('--json', 'one JSON document')
     .action(async (sample: string, _options: SendOptions, command: Command) =>
@@ -84,9 +92,7 @@ async function send(spec: string, options: SendOptions, context: CommandContext)
   const signed = answers.filter(isSigned).map(({ answer }) => answer);
   const refused = answers.find((it) => !isSigned(it));
   if (options.json !== true) {
-    terminal.out(
-      answerLines({ sample: sample.name, deliveryId, url: instance.url, answers }, terminal),
-    );
+    terminal.out(answerLines({ sample: sample.name, deliveryId, url: instance.url, answers }, terminal));
   }
   const runId = runIdIn(signed);
   const run =

@@ -33,7 +33,7 @@ export function deliveryOf(sample: AskedSample, wishes: DeliveryWishes): MadeDel
         throw new CommandEnd(
           EXIT.usage,
           '--data is for cloudevents.… and webhook.… samples.',
-          "A payload of GitHub is as it is: --print shows it, and curl sends what you made of it.",
+          'A payload of GitHub is as it is: --print shows it, and curl sends what you made of it.',
         );
       }
       const deliveryId = wishes.delivery ?? randomUUID();

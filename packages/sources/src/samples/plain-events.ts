@@ -65,7 +65,10 @@ export interface MessageOptions extends PlainEventOptions {
 export function messageDelivery(options: MessageOptions): SampleDelivery | null {
   const { type, subject, deliveryId, sourceId, secret } = options;
   const timestamp = subject.at.toISOString();
-  const body = Buffer.from(JSON.stringify({ type, timestamp, data: dataAbout(subject, options.data) }), 'utf8');
+  const body = Buffer.from(
+    JSON.stringify({ type, timestamp, data: dataAbout(subject, options.data) }),
+    'utf8',
+  );
   const signature = signMessage(deliveryId, subject.at, body, secret);
   if (signature === null) return null;
   return {
