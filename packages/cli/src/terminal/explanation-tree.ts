@@ -56,7 +56,9 @@ export function explanationTree(explanation: Explanation, terminal: Terminal): s
       : [
           '',
           kind === 'none' ? 'What to look at:' : 'It may also mean:',
-          ...candidates.map(({ id, label }) => `  ${label === id ? id : `${id}  ${colors.dim(label)}`}`),
+          ...candidates.map(({ kind, id, label }) =>
+            kind === 'check' || label === id ? `  ${label}` : `  ${id}  ${colors.dim(label)}`,
+          ),
         ]),
   ].join('\n');
 }
