@@ -356,7 +356,13 @@ const admittedBy = ({ candidate, writes }: Decision, active: ActivePolicy): Admi
   );
 
 const encoded = async ({ payload }: Submission): Promise<BatchContext['payloads'][number]> =>
-  payload === null ? null : { mediaType: payload.mediaType, ...(await payloads.encode(payload.body)) };
+  payload === null
+    ? null
+    : {
+        mediaType: payload.mediaType,
+        headers: payload.headers ?? null,
+        ...(await payloads.encode(payload.body)),
+      };
 
 /** Refused data, or a mistake of ours that one signal brings out; not a server or a way to it that fails for all. */
 const isOfOneSignal = (fault: unknown): boolean => {

@@ -84,6 +84,7 @@ interface Routed {
 function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued }: PrepareParts): Prepared {
   const { route, verdict } = routed;
   const { signal } = submission;
+  const isReplay = submission.replays != null;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
   const repository = repositoryOf(signal, tenant.id, policy);
   const isResolvable = submission.promotes == null && canRead(signal, policy);
@@ -115,8 +116,10 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
       cause: causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
-      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes it.
-      asked: isFurtherRoute || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
+      // it, and who replays it is answered here.
+      asked:
+        isFurtherRoute || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
 }
@@ -149,8 +152,8 @@ const BEFORE_WORK: readonly ReasonCode[] = [
 ];
 
 /** Only events come in bursts: a tick and a person mean what they say. */
-const hasWaitedForMore = ({ signal, promotes }: Submission): boolean =>
-  signal.trigger !== 'event' || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
+const hasWaitedForMore = ({ signal, promotes, replays }: Submission): boolean =>
+  signal.trigger !== 'event' || replays != null || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
 
 function askedFile(route: RoutePolicy | null, repository: SignalRepository | null): AskedFile | null {
   if (route === null || route.repositoryFile === null) return null;
@@ -161,13 +164,13 @@ function askedFile(route: RoutePolicy | null, repository: SignalRepository | nul
 
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
 function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
-  const { signal, tenant, promotes } = submission;
+  const { signal, tenant, promotes, replays } = submission;
   const verdict = submission.verdict ?? null;
   if (verdict !== null) return [{ route: namedRoute(signal, tenant, policy), verdict }];
   if (submission.again != null) return [routeAgain(submission, submission.again, policy)];
   const own = ownDoing(signal, policy);
   if (own !== null) return [{ route: null, verdict: own }];
-  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? null);
+  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? replays?.route ?? null);
   if (routing.kind === 'none') {
     return [{ route: namedRoute(signal, tenant, policy), verdict: routing.verdict }];
   }

@@ -81,6 +81,7 @@ export const RECEIPT: Receipt = {
   retryAfter: null,
   watermark: null,
   parentReceiptId: null,
+  replayedBy: null,
   createdAt: '2026-01-31T13:50:00.000Z',
   traceId: null,
   delivery: {

@@ -36,6 +36,7 @@ const aReceipt = (change: Partial<ReceiptFact> = {}): ReceiptFact => ({
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2',
   parentReceiptId: null,
+  replayedBy: null,
   taskId,
   runId,
   ...change,

@@ -1,8 +1,9 @@
-/** `headgate receipts`: what was decided about every signal. */
+/** `headgate receipts`: what was decided about every signal, and deciding it again. */
 import type { Receipt, ReceiptQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { clientOf, findInstance } from '../instance/find.js';
+import { oneAnswer } from '../send/say.js';
 import { outcomeWord } from '../terminal/outcome.js';
 import { pairs, table } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -14,7 +15,7 @@ const MAX_PAGE = 200;
 const DEFAULT_PAGE = 20;
 
 export function addReceipts(program: Command, context: CommandContext): void {
-  const receipts = program.command('receipts').description('receipts: list, show');
+  const receipts = program.command('receipts').description('receipts: list, show, replay');
   receipts
     .command('list', { isDefault: true })
     .description('the newest receipts')
@@ -41,6 +42,33 @@ export function addReceipts(program: Command, context: CommandContext): void {
     .action(async (id: string, _options: unknown, command: Command) =>
       context.exit(await show(id, command.optsWithGlobals().json === true, context)),
     );
+  receipts
+    .command('replay')
+    .description('decide its signal again by today’s rules: the same once more, or as new work')
+    .argument('<receipt>', 'rcpt_…')
+    .option('--as-new-work', 'a new run of the same version, as a new generation')
+    .option('--cancel-live', 'with --as-new-work: end a run of the same work that is under way')
+    .option('--nonce <text>', 'the same one again gets the same answer')
+    .option('--json', 'one JSON document')
+    .action(async (id: string, _options: unknown, command: Command) =>
+      context.exit(await replay(id, command.optsWithGlobals<ReplayOptions>(), context)),
+    );
+}
+
+interface ReplayOptions {
+  readonly asNewWork?: boolean;
+  readonly cancelLive?: boolean;
+  readonly nonce?: string;
+  readonly json?: boolean;
+}
+
+async function replay(id: string, options: ReplayOptions, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const { asNewWork, cancelLive, nonce, json } = options;
+  const as = asNewWork === true ? 'newWork' : 'signal';
+  const answer = await clientOf(findInstance(context)).receipts.replay(id, given({ as, nonce, cancelLive }));
+  terminal.out(json === true ? JSON.stringify(answer) : oneAnswer(answer, terminal));
+  return EXIT.done;
 }
 
 async function list(options: ReceiptQuery & { json?: boolean }, context: CommandContext): Promise<ExitCode> {
@@ -103,6 +131,7 @@ export function receiptPage(receipt: Receipt, terminal: Terminal, now: Date): st
     ['again at', receipt.retryAfter],
     ['narrowed by', domain.repositoryConfig === null ? null : `.headgate.yaml ${domain.repositoryConfig}`],
     ['follows', receipt.parentReceiptId],
+    ['replayed by', receipt.replayedBy],
     ...receipt.mutations.map((it): [string, string] => [
       'did',
       `${it.status}: ${it.externalId ?? it.operationKey}`,

@@ -22,6 +22,8 @@ export interface ReceiptFact {
   readonly workKey: string | null;
   readonly inputVersion: string | null;
   readonly parentReceiptId: ReceiptId | null;
+  /** Who wanted it decided once more. */
+  readonly replayedBy: string | null;
   readonly taskId: TaskId | null;
   readonly runId: RunId | null;
 }

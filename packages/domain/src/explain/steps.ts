@@ -70,7 +70,7 @@ function receiptStep(receipt: ReceiptFact): Step {
     reasonCode: receipt.reasonCode,
     message: isDecision ? decisionWords(receipt) : closingWords(receipt),
     rule: receipt.rule,
-    actor: receipt.actor,
+    actor: receipt.replayedBy ?? receipt.actor,
     receiptId: receipt.id,
     runId: receipt.runId,
     count: 1,
@@ -81,7 +81,12 @@ function receiptStep(receipt: ReceiptFact): Step {
 /** `github.check_run.completed from acme (delivery 1/7f3c…): The route's condition is not met.` */
 function decisionWords(receipt: ReceiptFact): string {
   const what = `${receipt.type} from ${receipt.source} (delivery ${receipt.eventId})`;
-  const again = receipt.parentReceiptId === null ? '' : ', decided again';
+  const again =
+    receipt.replayedBy !== null
+      ? `, replayed by ${receipt.replayedBy}`
+      : receipt.parentReceiptId === null
+        ? ''
+        : ', decided again';
   const of = receipt.inputVersion === null ? '' : `, version ${quoted(receipt.inputVersion)}`;
   return `${what}${again}${of}: ${receipt.message}`;
 }

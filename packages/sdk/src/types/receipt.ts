@@ -17,7 +17,10 @@ export interface Receipt {
   readonly existing: boolean;
   readonly retryAfter: Instant | null;
   readonly watermark: string | null;
+  /** Of a promotion the one that deferred it, of a repeat the first one's, of a replay the replayed one. */
   readonly parentReceiptId: string | null;
+  /** `token:ci`; null: it came by itself. */
+  readonly replayedBy: string | null;
   readonly createdAt: Instant;
   readonly traceId: string | null;
   readonly delivery: {

@@ -170,7 +170,7 @@ export async function loadFacts(c: Connection, found: Found): Promise<LoadedFact
   return { facts: { receipts, runs, events, operations, attempts }, isCut };
 }
 
-// A found receipt brings the one before it and those after it (promotions), the one that made its run, and the run's
+// A found receipt brings the one before it and those after it (promotions, repeats, replays; index: receipt_parent), the one that made its run, and the run's
 // closing receipt.
 const receiptFacts = (c: Connection, found: Found): Promise<ReceiptFact[]> =>
   rows<ReceiptFact>(
@@ -181,15 +181,15 @@ const receiptFacts = (c: Connection, found: Found): Promise<ReceiptFact[]> =>
           select id from named
           union select parent_receipt_id from named where parent_receipt_id is not null
           union select r.receipt_id from named n join headgate.run r on r.id = n.run_id
-          union select x.id from named n join headgate.receipt x on x.run_id = n.run_id
-                 where x.kind = 'closing' or x.parent_receipt_id = n.id
+          union select x.id from named n join headgate.receipt x on x.run_id = n.run_id where x.kind = 'closing'
+          union select x.id from named n join headgate.receipt x on x.parent_receipt_id = n.id
           union select x.id from headgate.receipt x where x.run_id = any (${list(found.runIds, 'uuid')})
           union select x.id from headgate.receipt x where x.task_id = any (${list(found.taskIds, 'uuid')})
         )
         select x.id, x.kind, x.outcome, x.reason_code as "reasonCode", x.message, x.rule, x.route, x.existing,
                x.created_at as at, x.source, x.event_id as "eventId", x.type, x.actor, x.repository,
                x.work_key as "workKey", x.input_version as "inputVersion",
-               x.parent_receipt_id as "parentReceiptId", x.task_id as "taskId", x.run_id as "runId"
+               x.parent_receipt_id as "parentReceiptId", x.replayed_by as "replayedBy", x.task_id as "taskId", x.run_id as "runId"
           from headgate.receipt x join wanted on wanted.id = x.id
          order by x.id desc limit ${MAX_ROWS}`,
   );

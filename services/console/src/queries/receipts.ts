@@ -35,6 +35,7 @@ interface ReceiptRow {
   readonly retryAfter: Date | null;
   readonly watermark: string | null;
   readonly parentReceiptId: ReceiptId | null;
+  readonly replayedBy: string | null;
   readonly createdAt: Date;
   readonly traceparent: string | null;
   readonly eventId: string;
@@ -64,7 +65,7 @@ const receiptRows = (c: Connection, ids: readonly ReceiptId[]): Promise<ReceiptR
     c,
     sql`select x.id, x.kind, x.outcome, x.reason_code as "reasonCode", x.message, x.rule, x.trigger, x.via,
                t.key as tenant, x.route, x.existing, x.retry_after as "retryAfter", x.watermark,
-               x.parent_receipt_id as "parentReceiptId", x.created_at as "createdAt", x.traceparent,
+               x.parent_receipt_id as "parentReceiptId", x.replayed_by as "replayedBy", x.created_at as "createdAt", x.traceparent,
                x.event_id as "eventId", x.source, x.type, x.hook_id as "hookId", x.emitted_at as "emittedAt",
                x.received_at as "receivedAt", x.work_key as "workKey", x.target_id as "targetId",
                x.input_version as "inputVersion", x.generation, x.policy_version as "policyVersion",
@@ -105,6 +106,7 @@ const answerOf = (row: ReceiptRow): Receipt => ({
   retryAfter: instantOrNull(row.retryAfter),
   watermark: row.watermark,
   parentReceiptId: formatIdOrNull('rcpt', row.parentReceiptId),
+  replayedBy: row.replayedBy,
   createdAt: instantOf(row.createdAt),
   traceId: traceIdOf(row.traceparent),
   delivery: {

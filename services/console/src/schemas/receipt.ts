@@ -20,6 +20,7 @@ export const receiptSchema = shapeOf<Receipt>()(
       retryAfter: instant.nullable(),
       watermark: z.string().nullable(),
       parentReceiptId: z.string().nullable(),
+      replayedBy: z.string().nullable(),
       createdAt: instant,
       traceId: z.string().nullable(),
       delivery: z.object({
@@ -81,3 +82,18 @@ export const signalAnswerSchema = shapeOf<SignalAnswer>()(
     })
     .openapi('SignalAnswer'),
 );
+
+export const replayBody = z
+  .strictObject({
+    as: z.enum(['signal', 'newWork']).default('signal'),
+    nonce: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,64}$/, 'use 1 to 64 letters, digits, dots, dashes and underscores')
+      .optional(),
+    cancelLive: z.boolean().default(false),
+  })
+  .refine(({ as, cancelLive }) => as === 'newWork' || !cancelLive, {
+    error: 'only new work ends a live run: add "as": "newWork"',
+    path: ['cancelLive'],
+  })
+  .openapi('ReplayRequest');
