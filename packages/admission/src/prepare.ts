@@ -4,7 +4,7 @@
  *
  * What cannot be decided without state stays open (verdict null) and is decided under the task's lock.
  */
-import { conditionEvaluator } from '@headgate/config';
+import { conditionEvaluator, type PromptValues } from '@headgate/config';
 import {
   type Candidate,
   type Ids,
@@ -33,6 +33,8 @@ export interface Prepared {
   readonly repository: SignalRepository | null;
   /** The key that limits how many runs share a resource; null where the signal names none. */
   readonly concurrency: ConcurrencyKey | null;
+  /** What the templates of its prompt were filled with. */
+  readonly promptValues: PromptValues;
   /** Two runs of its task never hold a lease at once. */
   readonly exclusiveTask: boolean;
   /** The `.headgate.yaml` that has a say in it; null = none is asked. */
@@ -96,6 +98,7 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
     submission,
     repository,
     concurrency: plan?.concurrency ?? null,
+    promptValues: plan?.prompt.values ?? {},
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
     // A look at the world runs no agent: a repository has no say in it.
     file: isOpen && !isLook ? askedFile(route, repository) : null,
@@ -106,7 +109,7 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       deferredId: ids.next('dfr'),
       signal,
       tenant,
-      route,
+      route: route === null || plan === null ? route : { ...route, prompt: plan.prompt.text },
       work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },

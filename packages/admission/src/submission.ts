@@ -78,6 +78,8 @@ export interface Replay {
 export interface Again {
   readonly route: string;
   readonly concurrencyKey: string | null;
+  /** What the prompt's templates were filled with; absent: it has none, or was kept by an older version. */
+  readonly promptValues?: Readonly<Record<string, string>>;
 }
 
 /** What of a submission is kept while it is deferred; the payload stays with its first receipt. */

@@ -10,6 +10,7 @@ export const RUN: RunDetail = {
   repository: 'acme/api',
   agent: 'example',
   mode: 'act',
+  kind: 'work',
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2',
   generation: 1,
@@ -109,4 +110,5 @@ export const RECEIPT: Receipt = {
     concurrencyKey: null,
   },
   mutations: [],
+  feedback: null,
 };

@@ -43,6 +43,7 @@ export * from './tables/schedules.js';
 export * from './tables/seals.js';
 export * from './tables/sessions.js';
 export * from './tables/source-facts.js';
+export * from './tables/task-signals.js';
 export * from './tables/tasks.js';
 export * from './tables/tenants.js';
 export * from './tables/touches.js';

@@ -1,35 +1,10 @@
-import type { Submission } from '@headgate/admission';
 import { formatId, type SignalAnswer as Decided } from '@headgate/domain';
 import type { Explanation, Problem, Receipt, RunDetail, SignalAnswer } from '@headgate/sdk';
-import { findSample, readWebhook } from '@headgate/sources';
 import { policies } from '@headgate/store';
 import { aRoute, claimRun, finishRun } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { aConsole, aTwoTenantPolicy, type TestConsole } from './a-console.js';
-import { admissionOf, deliver } from './seeds.js';
-
-const found = findSample('check_run.completed#0');
-if (found.kind !== 'sample') throw new Error(found.detail);
-const BODY = Buffer.from(JSON.stringify(found.sample.payload));
-
-/** A delivery of GitHub as intake admits it, with its bytes. */
-function received(test: TestConsole, guid: string): Promise<Decided> {
-  const headers = {
-    'content-type': 'application/json',
-    'x-github-event': 'check_run',
-    'x-github-delivery': guid,
-    'x-github-hook-id': '1',
-  };
-  const reading = readWebhook({
-    sourceId: 'acme',
-    rawBody: BODY,
-    headers,
-    receivedAt: new Date(),
-    traceparent: null,
-  });
-  const payload: Submission['payload'] = { mediaType: 'application/json', body: BODY };
-  return admissionOf(test).submit({ signal: reading.signal, tenant: 'default', payload });
-}
+import { deliver, received } from './seeds.js';
 
 const replay = (test: TestConsole, receipt: string, body: unknown = {}, token = test.tokens.operator) =>
   test.ask(`/v1/receipts/${receipt}/replay`, { method: 'POST', body, token });

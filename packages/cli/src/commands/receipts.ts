@@ -1,5 +1,5 @@
 /** `headgate receipts`: what was decided about every signal, and deciding it again. */
-import type { Receipt, ReceiptQuery } from '@headgate/sdk';
+import type { Client, Page, Receipt, ReceiptQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { clientOf, findInstance } from '../instance/find.js';
@@ -23,11 +23,13 @@ export function addReceipts(program: Command, context: CommandContext): void {
     .addOption(new Option('--outcome <outcome>').choices(['accept', 'defer', 'reject', 'no-work']))
     .option('--reason-code <code>')
     .option('--source <id>')
+    .option('--route <route>')
     .option('--event-id <id>', 'the delivery id')
     .option('--work-key <key>')
     .option('--repository <owner/name>')
     .option('--run-id <run>')
     .option('--since <time>', 'a time, or how long ago: 7d', instantBefore(context.now))
+    .option('--until <time>', 'before a time, or how long ago: 2h', instantBefore(context.now))
     .option('--limit <n>', 'at most so many', positiveInteger(MAX_PAGE), DEFAULT_PAGE)
     .option('--cursor <cursor>', 'where the page before ended')
     .option('--json', 'one JSON document')
@@ -74,15 +76,36 @@ async function replay(id: string, options: ReplayOptions, context: CommandContex
 async function list(options: ReceiptQuery & { json?: boolean }, context: CommandContext): Promise<ExitCode> {
   const { json, ...query } = options;
   const { terminal, now } = context;
-  const page = await clientOf(findInstance(context)).receipts.page(given(query));
+  const page = await lookBack(clientOf(findInstance(context)), given(query));
   if (json === true) terminal.out(JSON.stringify(page));
-  else if (page.items.length === 0) {
+  else if (page.items.length === 0 && page.nextCursor !== null) {
+    terminal.out(`None among the newest that were looked through. Further back: --cursor ${page.nextCursor}`);
+  } else if (page.items.length === 0) {
     terminal.out('No receipts. Every signal leaves one: headgate send check_run.completed');
   } else {
     terminal.out(receiptTable(page.items, terminal, now()));
     if (page.nextCursor !== null) terminal.note(`More: --cursor ${page.nextCursor}`);
   }
   return EXIT.done;
+}
+
+/** Short pages that go on: the API looks through so many receipts for one. A hundred thousand are enough at once. */
+const MOST_PAGES = 20;
+
+/** What matches little is sought further back than one page of the API does. */
+async function lookBack(client: Client, query: ReceiptQuery): Promise<Page<Receipt>> {
+  const limit = query.limit ?? DEFAULT_PAGE;
+  const items: Receipt[] = [];
+  let cursor = query.cursor;
+  for (let pages = 1; ; pages += 1) {
+    const asked = { ...query, limit: limit - items.length, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await client.receipts.page(asked);
+    items.push(...page.items);
+    if (page.nextCursor === null || items.length >= limit || pages === MOST_PAGES) {
+      return { items, nextCursor: page.nextCursor };
+    }
+    cursor = page.nextCursor;
+  }
 }
 
 function receiptTable(receipts: readonly Receipt[], terminal: Terminal, now: Date): string {

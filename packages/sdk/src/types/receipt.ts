@@ -51,6 +51,22 @@ export interface Receipt {
     readonly concurrencyKey: string | null;
   };
   readonly mutations: ReceiptMutation[];
+  /** What a refused person was told where they asked; null: nobody is told. */
+  readonly feedback: Feedback | null;
+}
+
+/** An answer to a refused request, told where it was asked, once. */
+export interface Feedback {
+  readonly repository: string;
+  /** Of the issue or pull request. */
+  readonly number: string;
+  readonly status: 'intended' | 'attempted' | 'confirmed' | 'ambiguous' | 'abandoned';
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+  readonly url: string | null;
+  /** Why it was not told, or is not known to have been. */
+  readonly detail: string | null;
+  readonly settledAt: Instant | null;
 }
 
 export interface ReceiptMutation {
@@ -65,6 +81,7 @@ export interface ReceiptQuery extends PageQuery, TimeQuery {
   readonly outcome?: Outcome;
   readonly reasonCode?: ReasonCode;
   readonly source?: string;
+  readonly route?: string;
   readonly eventId?: string;
   readonly workKey?: string;
   /** `owner/name`. */

@@ -111,7 +111,11 @@ async function ask(
     payload: null,
     work: { workKey: source.workKey, inputVersion: source.inputVersion },
     directive,
-    again: { route: source.route, concurrencyKey: source.concurrencyKey },
+    again: {
+      route: source.route,
+      concurrencyKey: source.concurrencyKey,
+      promptValues: source.spec.promptValues ?? {},
+    },
     observe: source.spec.observe ?? null,
   });
   if (answer.reasonCode === 'DUPLICATE_DELIVERY') {
