@@ -36,6 +36,7 @@ export * from './tables/repository-files.js';
 export * from './tables/restored-items.js';
 export * from './tables/run-durations.js';
 export * from './tables/run-events.js';
+export * from './tables/run-identities.js';
 export * from './tables/runs.js';
 export * from './tables/schedule-requests.js';
 export * from './tables/schedule-ticks.js';
