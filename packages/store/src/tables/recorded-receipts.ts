@@ -2,7 +2,7 @@
 import type { ReceiptId, TriggerFamily, Via } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
-import { payloads } from './receipts.js';
+import { type Payload, payloads } from './receipts.js';
 
 export interface RecordedReceipt {
   readonly id: ReceiptId;
@@ -18,7 +18,9 @@ export interface RecordedReceipt {
   readonly inputVersion: string | null;
   readonly emittedAt: Date | null;
   readonly receivedAt: Date;
-  readonly payload: { readonly mediaType: string; readonly body: Buffer } | null;
+  /** `kind:name`. */
+  readonly actor: string | null;
+  readonly payload: Payload | null;
 }
 
 // One for each signal as it came: promotions name a parent, and of several routes only the first has the payload.
@@ -26,7 +28,7 @@ const page = statement(
   'receipt.recorded_page',
   `select r.id, t.key as tenant, r.source, r.event_id as "eventId", r.type, r.trigger, r.via, r.hook_id as "hookId",
           r.route, r.repository, r.input_version as "inputVersion", r.emitted_at as "emittedAt",
-          r.received_at as "receivedAt", p.receipt_id is not null as "hasPayload"
+          r.received_at as "receivedAt", r.actor, p.receipt_id is not null as "hasPayload"
      from headgate.receipt r
      join headgate.tenant t on t.id = r.tenant_id
      left join headgate.payload p on p.receipt_id = r.id
