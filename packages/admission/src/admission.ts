@@ -1,7 +1,14 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, Signal, SignalAnswer } from '@headgate/domain';
+import {
+  type Decision,
+  ENVELOPE_VERSION,
+  type Ids,
+  type RunId,
+  type Signal,
+  type SignalAnswer,
+} from '@headgate/domain';
 import {
   type ActivePolicy,
   CommitUnknownError,
@@ -149,7 +156,14 @@ export class Admission {
     const all = await pool.use((c) => deferredSignals.due(c, limit, lateByMs));
     const due = all.filter((row) => isReadable(row.candidate));
     const unread = all.filter((row) => !due.includes(row)).map((row) => row.id);
-    if (unread.length > 0) await pool.use((c) => deferredSignals.postpone(c, unread, POSTPONE_MS));
+    if (unread.length > 0) {
+      const held = { deferredIds: unread, reads: ENVELOPE_VERSION };
+      this.#options.logger.warn(
+        held,
+        'deferred signals of a newer version wait for a process that reads them',
+      );
+      await pool.use((c) => deferredSignals.postpone(c, unread, POSTPONE_MS));
+    }
     if (due.length === 0) return [];
     const results = await this.#write(due.map((row) => promotionOf(row, policy())));
     const failed = due.filter((_row, at) => isRealFailure(results[at]));
@@ -356,7 +370,13 @@ const admittedBy = ({ candidate, writes }: Decision, active: ActivePolicy): Admi
   );
 
 const encoded = async ({ payload }: Submission): Promise<BatchContext['payloads'][number]> =>
-  payload === null ? null : { mediaType: payload.mediaType, ...(await payloads.encode(payload.body)) };
+  payload === null
+    ? null
+    : {
+        mediaType: payload.mediaType,
+        headers: payload.headers ?? null,
+        ...(await payloads.encode(payload.body)),
+      };
 
 /** Refused data, or a mistake of ours that one signal brings out; not a server or a way to it that fails for all. */
 const isOfOneSignal = (fault: unknown): boolean => {

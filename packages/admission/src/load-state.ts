@@ -21,7 +21,7 @@ import {
   deferredSignals,
   deliveries,
   publicationPlaces,
-  queueItems,
+  readyItems,
   type TaskKey,
   type TaskRow,
   tasks,
@@ -63,7 +63,7 @@ export async function loadState(
   const [live, known, queued, waiting, open, held, clock, { guard, chains }] = await Promise.all([
     taskVersions.live(c, taskIds),
     taskVersions.known(c, pairs),
-    queueItems.countReadyOf(c, bounded, context.queueIds),
+    readyItems.countOf(c, bounded, context.queueIds),
     isDebouncing ? deferredSignals.debounced(c, taskIds) : [],
     places.size === 0 ? new Set<TaskId>() : publicationPlaces.open(c, taskIds),
     publicationPlaces.held(c, [...places.values()]),

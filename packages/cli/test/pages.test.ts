@@ -1,4 +1,4 @@
-import { chooseSandbox, ProcessGroup, type SandboxProvider } from '@headgate/runtimes';
+import { chooseSandbox, type Probe, ProcessGroup, type SandboxProvider } from '@headgate/runtimes';
 import type { Explanation, Worker } from '@headgate/sdk';
 import { describe, expect, it } from 'vitest';
 import { StepPage } from '../src/demo/page.js';
@@ -310,10 +310,43 @@ describe('what doctor says of sandboxes', () => {
       {
         id: 'sandbox.bubblewrap',
         state: 'ok',
-        message: 'bubblewrap works: as a user of its own; it limits memory, disk; network lists: yes',
+        message: 'bubblewrap runs the agents: as a user of its own; it limits memory, disk; network lists: yes',
         fix: null,
       },
     ]);
+  });
+});
+
+describe('what doctor says of sandboxes that are not taken', () => {
+  const works: Probe = { kind: 'available', detail: 'as a user of its own', limits: ['memory', 'disk'] };
+  const broken: Probe = { kind: 'unavailable', detail: 'docker does not answer', remedy: 'systemctl start docker' };
+  const provider = (name: string, probe: Probe): SandboxProvider => ({
+    name,
+    isolation: 'bubblewrap',
+    mayRunUntrusted: true,
+    hasNetworkList: true,
+    probe: async () => probe,
+    start: () => {
+      throw new Error('never started');
+    },
+  });
+
+  it('names those that would work too, and the one command for those that would not', async () => {
+    const chosen = await chooseSandbox([provider('bubblewrap', works)]);
+    const checks = sandboxChecks(chosen, [
+      { name: 'sandbox-runtime', hasNetworkList: true, probe: works },
+      { name: 'container', hasNetworkList: true, probe: broken },
+    ]);
+    expect(checks.map(({ id, state }) => [id, state])).toEqual([
+      ['sandbox.bubblewrap', 'ok'],
+      ['sandbox.sandbox-runtime', 'ok'],
+      ['sandbox.container', 'skipped'],
+    ]);
+    expect(checks[1]?.message).toMatch(/^sandbox-runtime would work too: /);
+    expect(checks[2]).toMatchObject({
+      message: 'container does not work: docker does not answer; bubblewrap is taken',
+      fix: 'systemctl start docker',
+    });
   });
 });
 

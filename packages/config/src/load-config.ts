@@ -1,6 +1,7 @@
 /** headgate.yaml -> policy: read, parse, check, resolve; every problem at once, each with its place. */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Policy, SourcePolicy } from '@headgate/domain';
+import { compilePrompt } from './cel/index.js';
 import { EXAMPLE_SECRETS } from './environment/index.js';
 import { MAX_FILE_BYTES, readTextFile, readYaml } from './file/index.js';
 import { Notebook } from './policy/notebook.js';
@@ -94,14 +95,12 @@ async function readPrompts(
     const read = await readTextFile(path, MAX_PROMPT_BYTES);
     const at = ['routes', id, 'prompt'];
     if (!read.ok) notes.problem(at, read.message, read.fix);
-    else if (read.text.includes('{{')) {
-      notes.problem(
-        at,
-        `templates in prompts are not supported in this version (${path})`,
-        'Write plain text.',
-      );
-    } else if (read.text.includes('\u0000')) notes.problem(at, `${path} holds a NUL character`, 'Remove it.');
-    else prompts.set(id, read.text);
+    else if (read.text.includes('\u0000')) notes.problem(at, `${path} holds a NUL character`, 'Remove it.');
+    else {
+      const compiled = compilePrompt(read.text);
+      if (compiled.ok) prompts.set(id, read.text);
+      else notes.problem(at, `${compiled.problem.message} (${path})`, compiled.problem.fix);
+    }
   }
   return prompts;
 }

@@ -70,7 +70,7 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
       {
         receiptId: run.receiptId,
         tenantId: tenant.id,
-        mediaType: 'application/json',
+        mediaType: 'application/json', headers: null,
         ...(await payloads.encode(Buffer.from('{}'))),
       },
     ]);

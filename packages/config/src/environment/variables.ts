@@ -43,6 +43,12 @@ export const ENVIRONMENT: readonly Variable[] = [
   variable('HEADGATE_DB_POOL', 'session', 'session, or transaction behind an old transaction pooler.'),
   variable('REDIS_URL', null, 'Redis or Valkey. Not set: a private one, or polling without it.', true),
   variable('HEADGATE_WORKER_SLOTS', '4', 'How many runs a worker executes at once.'),
+  variable(
+    'HEADGATE_SANDBOX_PROVIDER',
+    'auto',
+    'What a worker runs agents in: bubblewrap, sandbox-runtime or container. auto: the first that works.',
+  ),
+  variable('HEADGATE_SANDBOX_IMAGE', 'node:22-bookworm', 'The image of the container sandbox; never fetched.'),
   variable('LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent.'),
   variable(
     'HEADGATE_EXAMPLE_WEBHOOK_SECRET',

@@ -38,7 +38,7 @@ function openingOf(decisions: readonly ReceiptFact[], runs: readonly RunFact[]):
 }
 
 function runWords(run: RunFact, operations: readonly OperationFact[], waiting: WaitingWords | null): string {
-  const name = `${formatId('run', run.id)} (${run.route}, generation ${run.generation})`;
+  const name = `${formatId('run', run.id)} (${run.route}, generation ${run.generation}${lineageWords(run)})`;
   const reason = run.reasonCode !== null && isReasonCode(run.reasonCode) ? messageOf(run.reasonCode) : '';
   const why = [reason, run.reasonDetail ?? ''].filter((part) => part !== '').join(' ');
   switch (publicStatus(run.status)) {
@@ -61,6 +61,16 @@ function runWords(run: RunFact, operations: readonly OperationFact[], waiting: W
         run.costUsd === 0 ? ' No model was called.' : spent(run)
       }`;
   }
+}
+
+/** Its place in a chain of our own runs, where there is one. */
+function lineageWords({ hops, chainRuns, rootReceiptId }: RunFact): string {
+  const root = rootReceiptId === null ? '' : ` from ${formatId('rcpt', rootReceiptId)}`;
+  const parts = [
+    hops === 0 ? null : `${counted(hops, 'hop')}${root}`,
+    chainRuns <= 1 ? null : `run ${chainRuns} of its work since a person acted`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
 }
 
 function effectsOf(run: RunFact, operations: readonly OperationFact[]): string {

@@ -112,11 +112,17 @@ export class Pool {
     let broken = false;
     try {
       const connection = new Connection(client, this.#named);
-      await client.query('begin');
+      // Sent with the first statement of the work, not before it: a transaction costs no round trip of its own. A BEGIN
+      // fails only with its session, and then so does everything behind it.
+      const opening = [client.query('begin')];
       if (options.tenants !== undefined) {
-        await client.query("select set_config('headgate.tenants', $1, true)", [options.tenants.join(',')]);
+        const seen = [options.tenants.join(',')];
+        opening.push(client.query("select set_config('headgate.tenants', $1, true)", seen));
       }
+      const opened = Promise.all(opening);
+      opened.catch(() => {});
       const result = await work(connection);
+      await opened;
       try {
         await client.query('commit');
       } catch (fault) {

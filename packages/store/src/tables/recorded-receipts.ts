@@ -2,7 +2,7 @@
 import type { Outcome, ReasonCode, ReceiptId, TriggerFamily, Via } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
-import { payloads } from './receipts.js';
+import { type Payload, payloads } from './receipts.js';
 
 export interface RecordedReceipt {
   readonly id: ReceiptId;
@@ -23,7 +23,9 @@ export interface RecordedReceipt {
   readonly rule: string;
   readonly emittedAt: Date | null;
   readonly receivedAt: Date;
-  readonly payload: { readonly mediaType: string; readonly body: Buffer } | null;
+  /** `kind:name`. */
+  readonly actor: string | null;
+  readonly payload: Payload | null;
 }
 
 // One for each signal as it came: promotions name a parent, and of several routes only the first has the payload. A look
@@ -33,7 +35,7 @@ const page = statement(
   `select r.id, t.key as tenant, r.source, r.event_id as "eventId", r.type, r.trigger, r.via, r.hook_id as "hookId",
           r.route, r.repository, r.work_key as "workKey", r.input_version as "inputVersion", r.outcome,
           r.reason_code as "reasonCode", r.rule, r.emitted_at as "emittedAt",
-          r.received_at as "receivedAt", p.receipt_id is not null as "hasPayload"
+          r.received_at as "receivedAt", r.actor, p.receipt_id is not null as "hasPayload"
      from headgate.receipt r
      join headgate.tenant t on t.id = r.tenant_id
      left join headgate.payload p on p.receipt_id = r.id
