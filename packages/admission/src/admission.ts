@@ -158,7 +158,10 @@ export class Admission {
     const unread = all.filter((row) => !due.includes(row)).map((row) => row.id);
     if (unread.length > 0) {
       const held = { deferredIds: unread, reads: ENVELOPE_VERSION };
-      this.#options.logger.warn(held, 'deferred signals of a newer version wait for a process that reads them');
+      this.#options.logger.warn(
+        held,
+        'deferred signals of a newer version wait for a process that reads them',
+      );
       await pool.use((c) => deferredSignals.postpone(c, unread, POSTPONE_MS));
     }
     if (due.length === 0) return [];

@@ -121,8 +121,7 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
       // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
       // it, and who replays it is answered here.
-      asked:
-        isFurtherRoute || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+      asked: isFurtherRoute || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
 }
@@ -156,7 +155,9 @@ const BEFORE_WORK: readonly ReasonCode[] = [
 
 /** Only events come in bursts: a tick and a person mean what they say. */
 const hasWaitedForMore = ({ signal, promotes, replays }: Submission): boolean =>
-  signal.trigger !== 'event' || replays != null || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
+  signal.trigger !== 'event' ||
+  replays != null ||
+  (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
 
 function askedFile(route: RoutePolicy | null, repository: SignalRepository | null): AskedFile | null {
   if (route === null || route.repositoryFile === null) return null;

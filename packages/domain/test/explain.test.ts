@@ -366,7 +366,9 @@ describe('what stands beside the chain', () => {
       receipts: [aReceipt()],
       runs: [aRun({ hops: 2, chainRuns: 3, rootReceiptId: root })],
     });
-    expect(summary).toContain(`2 hops from ${formatId('rcpt', root)}, run 3 of its work since a person acted`);
+    expect(summary).toContain(
+      `2 hops from ${formatId('rcpt', root)}, run 3 of its work since a person acted`,
+    );
     expect(story({ receipts: [aReceipt()], runs: [aRun()] }).summary).not.toContain('hop');
   });
 
@@ -391,12 +393,21 @@ describe('what stands beside the chain', () => {
       receiptId,
       message: 'The refusal was told at acme/api#7, where it was asked: https://forge.example.com/c/1.',
     });
-    const open = story({ receipts: [refused], feedback: [{ ...told, state: 'ambiguous', url: null, settledAt: null }] });
+    const open = story({
+      receipts: [refused],
+      feedback: [{ ...told, state: 'ambiguous', url: null, settledAt: null }],
+    });
     expect(open.steps.at(-1)?.message).toContain('is unknown');
   });
 
   it('tells when its repository was last looked at, and that nothing was found', () => {
-    const look = { source: 'acme', repository: 'acme/api', lookedAt: at(20), outcome: 'looked', detail: null };
+    const look = {
+      source: 'acme',
+      repository: 'acme/api',
+      lookedAt: at(20),
+      outcome: 'looked',
+      detail: null,
+    };
     const { steps } = story({ receipts: [aReceipt()], looks: [{ ...look, quietLooks: 4 }] });
     expect(steps.at(-1)).toMatchObject({
       type: 'source.looked',
