@@ -6,6 +6,7 @@ import { sandboxChecks } from '../src/doctor/machine.js';
 import { troublesIn } from '../src/status/troubles.js';
 import { explanationTree } from '../src/terminal/explanation-tree.js';
 import { runPage } from '../src/terminal/run-page.js';
+import { remarkTable } from '../src/terminal/table.js';
 import { ago, duration } from '../src/terminal/words.js';
 import { NOW, recordingTerminal } from './command-line.js';
 import { RUN, WAITING_RUN } from './samples.js';
@@ -389,5 +390,24 @@ describe('durations', () => {
   it('a time that lies ahead is said to', () => {
     expect(ago('2026-01-31T13:50:22.000Z', NOW)).toBe('in 12 s');
     expect(ago(null, NOW)).toBe('');
+  });
+});
+
+describe('a table with a remark', () => {
+  const rows = [
+    ['run_01k3v0m4k8e7zv6n4x5q2w1r0t', 'pushed agent/task_01k3v0m4k8e7zv6n4x5q2w1r0t'],
+    ['run_01k3v0m4k8e7zv6n4x5q2w1r0u', ''],
+  ] as const;
+  const shown = (isLive: boolean, columns: number) =>
+    remarkTable({ ...recordingTerminal(), isLive, columns }, ['run', ''], rows).split('\n');
+
+  it('cuts the remark, and nothing before it, to a line of a narrow terminal', () => {
+    expect(shown(true, 60)[1]).toBe('run_01k3v0m4k8e7zv6n4x5q2w1r0t  pushed agent/task_01k3v0m4k…');
+    expect(shown(true, 60)[2]).toBe('run_01k3v0m4k8e7zv6n4x5q2w1r0u');
+  });
+
+  it('is whole where it is piped, where it fits, and where nothing worth reading would be left', () => {
+    const whole = `${rows[0][0]}  ${rows[0][1]}`;
+    expect([shown(false, 60)[1], shown(true, 120)[1], shown(true, 40)[1]]).toEqual([whole, whole, whole]);
   });
 });
