@@ -272,7 +272,8 @@ describe('what doctor says of sandboxes', () => {
       {
         id: 'sandbox.bubblewrap',
         state: 'ok',
-        message: 'bubblewrap runs the agents: as a user of its own; it limits memory, disk; network lists: yes',
+        message:
+          'bubblewrap runs the agents: as a user of its own; it limits memory, disk; network lists: yes',
         fix: null,
       },
     ]);
@@ -281,7 +282,11 @@ describe('what doctor says of sandboxes', () => {
 
 describe('what doctor says of sandboxes that are not taken', () => {
   const works: Probe = { kind: 'available', detail: 'as a user of its own', limits: ['memory', 'disk'] };
-  const broken: Probe = { kind: 'unavailable', detail: 'docker does not answer', remedy: 'systemctl start docker' };
+  const broken: Probe = {
+    kind: 'unavailable',
+    detail: 'docker does not answer',
+    remedy: 'systemctl start docker',
+  };
   const provider = (name: string, probe: Probe): SandboxProvider => ({
     name,
     isolation: 'bubblewrap',

@@ -45,7 +45,11 @@ export const ENVIRONMENT: readonly Variable[] = [
     'auto',
     'What a worker runs agents in: bubblewrap, sandbox-runtime or container. auto: the first that works.',
   ),
-  variable('HEADGATE_SANDBOX_IMAGE', 'node:22-bookworm', 'The image of the container sandbox; never fetched.'),
+  variable(
+    'HEADGATE_SANDBOX_IMAGE',
+    'node:22-bookworm',
+    'The image of the container sandbox; never fetched.',
+  ),
   variable('LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent.'),
   variable(
     'HEADGATE_EXAMPLE_WEBHOOK_SECRET',
