@@ -1,6 +1,5 @@
 /** delivery: which deliveries were received, for as long as dedupe is promised (I8). */
 import type { FirstDelivery, ReceiptId, RunId, TaskId } from '@headgate/domain';
-import { arrayOf } from '../connection/arrays.js';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
 
@@ -79,26 +78,11 @@ export const deliveries = {
   remember: async (c: Connection, rows: readonly DeliveryRow[]): Promise<ReadonlySet<string>> => {
     if (rows.length === 0) return new Set();
     const fresh = await c.run<{ sourceId: string; eventId: string }>(remember, [
-      arrayOf(
-        'text',
-        rows.map((row) => row.sourceId),
-      ),
-      arrayOf(
-        'text',
-        rows.map((row) => row.eventId),
-      ),
-      arrayOf(
-        'int',
-        rows.map((row) => row.tenantId),
-      ),
-      arrayOf(
-        'uuid',
-        rows.map((row) => row.receiptId),
-      ),
-      arrayOf(
-        'bigint',
-        rows.map((row) => row.dedupeWindowMs),
-      ),
+      rows.map((row) => row.sourceId),
+      rows.map((row) => row.eventId),
+      rows.map((row) => row.tenantId),
+      rows.map((row) => row.receiptId),
+      rows.map((row) => row.dedupeWindowMs),
     ]);
     return new Set(fresh.map((row) => `${row.sourceId}\u0000${row.eventId}`));
   },
@@ -114,16 +98,7 @@ export const deliveries = {
       receiptId: ReceiptId;
       runId: RunId | null;
       taskId: TaskId | null;
-    }>(first, [
-      arrayOf(
-        'text',
-        keys.map((key) => key.sourceId),
-      ),
-      arrayOf(
-        'text',
-        keys.map((key) => key.eventId),
-      ),
-    ]);
+    }>(first, [keys.map((key) => key.sourceId), keys.map((key) => key.eventId)]);
     return new Map(
       rows.map(({ sourceId, eventId, ...delivery }) => [`${sourceId}\u0000${eventId}`, delivery]),
     );

@@ -1,7 +1,6 @@
 /** task, task_version, task_signal: what is asked for, which versions of it were ever admitted, and by which triggers. */
 import type { KnownVersion, Latch, LiveRun, ReceiptId, RunId, RunStatus, TaskId } from '@headgate/domain';
 import { hash16, isTerminal } from '@headgate/domain';
-import { arrayOf } from '../connection/arrays.js';
 import type { Connection } from '../connection/connection.js';
 import { arrayLiteral, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -175,27 +174,10 @@ export const tasks = {
   /** Makes the tasks that are missing and locks all of them, in (tenant, key hash) order. */
   lock: async (c: Connection, keys: readonly TaskKey[]): Promise<TaskRow[]> => {
     if (keys.length === 0) return [];
-    const tenantIds = arrayOf(
-      'int',
-      keys.map((key) => key.tenantId),
-    );
-    const hashes = arrayOf(
-      'bytea',
-      keys.map((key) => key.keyHash),
-    );
+    const tenantIds = keys.map((key) => key.tenantId);
+    const hashes = keys.map((key) => key.keyHash);
     const [, rows] = await Promise.all([
-      c.run(make, [
-        arrayOf(
-          'uuid',
-          keys.map((key) => key.taskId),
-        ),
-        tenantIds,
-        hashes,
-        arrayOf(
-          'text',
-          keys.map((key) => key.workKey),
-        ),
-      ]),
+      c.run(make, [keys.map((key) => key.taskId), tenantIds, hashes, keys.map((key) => key.workKey)]),
       c.run<TaskRow>(lockByKey, [tenantIds, hashes]),
     ]);
     return rows;
@@ -213,22 +195,10 @@ export const tasks = {
     rows.length === 0
       ? Promise.resolve(0)
       : c.count(setLatest, [
-          arrayOf(
-            'uuid',
-            rows.map((r) => r.taskId),
-          ),
-          arrayOf(
-            'text',
-            rows.map((r) => r.inputVersion),
-          ),
-          arrayOf(
-            'timestamptz',
-            rows.map((r) => r.sourceAt),
-          ),
-          arrayOf(
-            'text',
-            rows.map((r) => arrayLiteral(r.parentVersions)),
-          ),
+          rows.map((r) => r.taskId),
+          rows.map((r) => r.inputVersion),
+          rows.map((r) => r.sourceAt),
+          rows.map((r) => arrayLiteral(r.parentVersions)),
         ]),
   setGeneration: (
     c: Connection,
@@ -261,7 +231,7 @@ export const taskVersions = {
   insert: versionRows.insert,
   /** Non-terminal runs of the tasks, oldest first. */
   live: (c: Connection, taskIds: readonly TaskId[]): Promise<(LiveRun & { taskId: TaskId })[]> =>
-    c.run<LiveRun & { taskId: TaskId }>(live, [arrayOf('uuid', taskIds)]),
+    c.run<LiveRun & { taskId: TaskId }>(live, [taskIds]),
   /** Tasks that have a run which has not ended; the runs stay locked (shared) until the end of the transaction. */
   lockLive: async (c: Connection, taskIds: readonly TaskId[]): Promise<ReadonlySet<TaskId>> => {
     if (taskIds.length === 0) return new Set();
@@ -295,14 +265,8 @@ export const taskVersions = {
     pairs: readonly { taskId: TaskId; inputVersion: string }[],
   ): Promise<(KnownVersion & { taskId: TaskId; inputVersion: string })[]> =>
     c.run<KnownVersion & { taskId: TaskId; inputVersion: string; outcome: RunStatus | null }>(known, [
-      arrayOf(
-        'uuid',
-        pairs.map((pair) => pair.taskId),
-      ),
-      arrayOf(
-        'bytea',
-        pairs.map((pair) => hash16(pair.inputVersion)),
-      ),
+      pairs.map((pair) => pair.taskId),
+      pairs.map((pair) => hash16(pair.inputVersion)),
     ]),
   /** Writes the outcome of ended runs onto their versions: the tombstone. */
   close: (c: Connection, runIds: readonly RunId[]): Promise<number> => c.count(closeVersions, [runIds]),
