@@ -1,7 +1,7 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, Signal, SignalAnswer } from '@headgate/domain';
+import type { Decision, Ids, RunId, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
   CommitUnknownError,
@@ -27,7 +27,7 @@ import { Batcher } from './batcher.js';
 import { readContinued } from './continued.js';
 import { ForgeNames } from './forge-names.js';
 import { type Prepared, prepare } from './prepare.js';
-import { promotionOf } from './promotion.js';
+import { promotionOf, type ReadSignal, readPromotionOf } from './promotion.js';
 import { withFile } from './repository-config.js';
 import { dimensionKeysOf, repositoryKeyOf } from './run-rows.js';
 import { storable } from './storable.js';
@@ -162,20 +162,18 @@ export class Admission {
   }
 
   /**
-   * Promotes one deferred signal with what was read for it: another envelope, or a verdict. Null: another was faster.
-   * Rejects with a fault of Postgres; the row then stands as it did.
+   * Promotes deferred signals with what was read for them: another envelope, or a verdict. One answer each; null:
+   * another promoter was faster. A fault is each row's own, and that row then stands as it did.
    */
   async promoteRead(
-    row: DeferredRow,
-    read: Pick<Submission, 'verdict'> & { readonly signal?: Signal },
-  ): Promise<SignalAnswer | null> {
-    const submission = promotionOf(row, this.#options.policy());
-    const [result] = await this.#write([
-      { ...submission, ...read, signal: read.signal ?? submission.signal },
-    ]);
-    if (result?.status === 'fulfilled') return result.value;
-    if (result?.reason instanceof AlreadyPromotedError) return null;
-    throw result?.reason ?? new Error('the promotion was not answered');
+    reads: readonly ReadSignal[],
+  ): Promise<readonly PromiseSettledResult<SignalAnswer | null>[]> {
+    const results = await this.#settled(reads.map((read) => readPromotionOf(read, this.#options.policy())));
+    return results.map((result) =>
+      result.status === 'rejected' && result.reason instanceof AlreadyPromotedError
+        ? { status: 'fulfilled', value: null }
+        : result,
+    );
   }
 
   /** One transaction for all; on a fault of one the batch is halved until the bad one stands alone (SQL rule 9). */

@@ -1,7 +1,7 @@
 /** Which work a signal asks of a route, and which resource its run would hold. Pure. */
 import { compileTemplate, expressionContext } from '@headgate/config';
 import type { RoutePolicy, Signal, Verdict, WorkIdentity } from '@headgate/domain';
-import { identify } from '@headgate/sources';
+import { asksForFiles, identify } from '@headgate/sources';
 import type { SignalRepository } from './repository.js';
 import type { Submission } from './submission.js';
 
@@ -29,8 +29,21 @@ export function planOf(
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
   if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
-  return { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
+  const plan = { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
+  const isFileWanted = isResolvable && plan.verdict === null && asksForFiles(route, submission.signal);
+  return isFileWanted ? { ...plan, work: null, verdict: toBeRead(submission.signal, FILES_FIRST) } : plan;
 }
+
+const FILES_FIRST = 'The files of the pull request are read first.';
+
+/** Due at once: the reconciler reads what is missing, since nobody is asked before the answer. */
+const toBeRead = (signal: Signal, detail: string): Verdict => ({
+  outcome: 'defer',
+  reasonCode: 'HEAD_UNRESOLVED',
+  detail,
+  retryAfter: new Date(signal.receivedAt),
+  rule: 'work-identity',
+});
 
 const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
   again?.concurrencyKey == null ? null : { key: again.concurrencyKey, limit: route.concurrency?.limit ?? 1 };
@@ -53,11 +66,7 @@ export function workOf(
   const { reasonCode, detail } = identified;
   const rule = 'work-identity';
   if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
-    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
-    return {
-      work: null,
-      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
-    };
+    return { work: null, verdict: toBeRead(signal, detail) };
   }
   const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
   return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };

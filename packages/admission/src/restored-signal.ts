@@ -41,6 +41,7 @@ export function latchedSubmission(
     observe: null,
     workKey: latch.workKey,
     route: receipt.route,
+    isWake: false,
     inputVersion: latch.inputVersion,
     debouncedSince: null,
   };

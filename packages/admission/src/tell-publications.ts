@@ -16,8 +16,8 @@ export async function tellPublications(
   active: ActivePolicy,
 ): Promise<void> {
   const news = batch.flatMap((prepared) => {
-    const { candidate } = prepared;
-    const told = candidate.isFurtherRoute ? null : publicationNewsOf(candidate.signal);
+    const { candidate, isWake } = prepared;
+    const told = candidate.isFurtherRoute || isWake ? null : publicationNewsOf(candidate.signal);
     if (told === null) return [];
     const { receiptId } = candidate;
     return [{ kind: told.kind, taskId: told.taskId, tenantId: tenantIdOf(prepared, active), receiptId }];

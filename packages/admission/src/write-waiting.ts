@@ -229,6 +229,7 @@ function deferredRow(
     beside: submission.beside ?? null,
     workKey: work?.workKey ?? null,
     route: route?.id ?? null,
+    isWake: prepared.isWake,
     inputVersion: work?.inputVersion ?? null,
     debouncedSince: since?.toISOString() ?? null,
   };

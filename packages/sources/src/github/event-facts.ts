@@ -28,7 +28,7 @@ export function eventFactsOf(signal: Signal): EventFacts {
     association: associationOf(payload),
     isFork: isForkOf(payload, pull),
     isDraft: booleanAt(pull, 'draft'),
-    paths: event === 'push' ? pathsOf(payload) : null,
+    paths: event === 'push' ? pathsOf(payload) : pathsRead(signal),
   };
 }
 
@@ -99,6 +99,10 @@ function pathsOf(payload: Payload): readonly string[] | null {
   if (files.some((lists) => lists.every((list) => list === null))) return null;
   return [...new Set(files.flat().flatMap((list) => list ?? []))];
 }
+
+/** A list that was cut says nothing of the files behind its end. */
+const pathsRead = ({ changedFiles }: Signal): readonly string[] | null =>
+  changedFiles?.isWhole === true ? changedFiles.paths : null;
 
 function labelsOf(labels: unknown): readonly string[] | null {
   if (!Array.isArray(labels)) return null;

@@ -7,10 +7,12 @@ import { listEndpoints } from './endpoints-lists.js';
 import { peopleEndpoints } from './endpoints-people.js';
 import { pullEndpoints } from './endpoints-pulls.js';
 import { repositoryEndpoints } from './endpoints-repository.js';
+import { reviewEndpoints } from './endpoints-reviews.js';
 
 export const ENDPOINTS: readonly Endpoint[] = [
   ...repositoryEndpoints,
   ...listEndpoints,
+  ...reviewEndpoints,
   ...pullEndpoints,
   ...commentEndpoints,
   ...peopleEndpoints,
