@@ -24,7 +24,7 @@ import {
 import { askedAt, causeOf, eventFactsOf, hasCredentials, ownSign } from '@headgate/sources';
 import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { type ConcurrencyKey, planOf } from './plan-work.js';
-import { repositoryOf, type SignalRepository } from './repository.js';
+import { isFileReadable, repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
 import { onlyWakes, wakeOf } from './wake.js';
 
@@ -101,7 +101,7 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
     concurrency: plan?.concurrency ?? null,
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
     // A look at the world runs no agent: a repository has no say in it.
-    file: isOpen && !isLook ? askedFile(route, repository) : null,
+    file: isOpen && !isLook ? askedFile(route, repository, policy) : null,
     isWake,
     candidate: {
       receiptId: ids.next('rcpt'),
@@ -159,9 +159,13 @@ const BEFORE_WORK: readonly ReasonCode[] = [
 const hasWaitedForMore = ({ signal, promotes }: Submission): boolean =>
   signal.trigger !== 'event' || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
 
-function askedFile(route: RoutePolicy | null, repository: SignalRepository | null): AskedFile | null {
+function askedFile(
+  route: RoutePolicy | null,
+  repository: SignalRepository | null,
+  policy: Policy,
+): AskedFile | null {
   if (route === null || route.repositoryFile === null) return null;
-  if (repository === null || repository.url === null) return null;
+  if (repository === null || !isFileReadable(repository, policy)) return null;
   const { source, fullName } = repository;
   return { source, fullName, fileId: null, blobSha: null, isRequested: false, leftOut: [] };
 }
