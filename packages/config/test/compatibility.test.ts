@@ -55,11 +55,7 @@ describe('a headgate.yaml of an earlier version', () => {
       'version: 2\nroutes: {}\n',
       'version: version 2 is of a newer Headgate; this one reads version 1. Upgrade this process, or write the file for version 1.',
     ],
-    [
-      'a version that never was',
-      'version: "1"\n',
-      'version: version "1" is not known. Write version: 1.',
-    ],
+    ['a version that never was', 'version: "1"\n', 'version: version "1" is not known. Write version: 1.'],
     [
       'a key of the plan that is not there',
       withRoute('judge: strict'),
@@ -79,9 +75,16 @@ describe('a policy that an earlier version stored', () => {
     const [was, is] = [policy.routes[0], now.routes[0]];
     if (was === undefined || is === undefined) throw new Error('no route');
     expect(Object.keys(was)).toEqual(expect.arrayContaining(Object.keys(is)));
-    expect(was).toMatchObject({ scope: is.scope, debounce: null, maxOpenPullRequests: null, repositoryFile: null });
+    expect(was).toMatchObject({
+      scope: is.scope,
+      debounce: null,
+      maxOpenPullRequests: null,
+      repositoryFile: null,
+    });
     const [source] = policy.sources;
-    expect(Object.keys(source ?? {})).toEqual(expect.arrayContaining(['from', 'scan', 'redeliveries', 'app']));
+    expect(Object.keys(source ?? {})).toEqual(
+      expect.arrayContaining(['from', 'scan', 'redeliveries', 'app']),
+    );
     expect(policy.routes[1]?.on[0]).toMatchObject({ startAt: null, exclude: [], pauseOnFailure: false });
     expect(policy.retentionDays).toEqual({ receipts: 90, payloads: 14, events: 90, history: 90 });
     expect(readStoredPolicy(JSON.parse(JSON.stringify(storedPolicy(policy))))).toEqual(policy);

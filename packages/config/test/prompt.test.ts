@@ -62,22 +62,26 @@ describe('templates in prompts', () => {
   it('refuse a value that is no id, whatever its name says', () => {
     expect(rendered('{{ event.check_run.external_id }}')).toEqual({
       kind: 'refused',
-      detail:
-        'event.check_run.external_id is no id, number or SHA, and nothing else may stand in a prompt.',
+      detail: 'event.check_run.external_id is no id, number or SHA, and nothing else may stand in a prompt.',
     });
   });
 
   it('never let through a text that holds a space, a quote or a line break', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 80 }), (text) => {
-        const result = rendered('{{ event.issue.id }}', { signal: { ...SIGNAL, data: { issue: { id: text } } } });
+        const result = rendered('{{ event.issue.id }}', {
+          signal: { ...SIGNAL, data: { issue: { id: text } } },
+        });
         if (result.kind === 'prompt') expect(result.text).toMatch(/^[A-Za-z0-9:._-]+$/);
       }),
     );
   });
 
   it.each([
-    ['event.issue.title', 'event.issue.title may hold text that anybody can write, and a prompt is an instruction'],
+    [
+      'event.issue.title',
+      'event.issue.title may hold text that anybody can write, and a prompt is an instruction',
+    ],
     ['event.comment.body', 'event.comment.body may hold text that anybody can write'],
     ['target.ref', 'target.ref may hold text that anybody can write'],
     ['repository.fullName', 'repository.fullName may hold text that anybody can write'],
@@ -93,7 +97,9 @@ describe('templates in prompts', () => {
   });
 
   it('are refused where they are not closed, and stay in the policy as they are written', async () => {
-    expect(await problemsOf(withRoute("prompt: 'At {{ version'"))).toContain('a "{{" in the prompt is not closed');
+    expect(await problemsOf(withRoute("prompt: 'At {{ version'"))).toContain(
+      'a "{{" in the prompt is not closed',
+    );
     const policy = await policyOf(withRoute("prompt: 'At {{ version }}.'"));
     expect(policy.routes[0]?.prompt).toBe('At {{ version }}.');
   });

@@ -57,10 +57,13 @@ export async function fill(pool: Pool, { queueIds, slots, policy }: FillRequest)
         isMoreLeft = true;
         return [];
       }
-      const { chosen } = choose(snapshot, policy, capacityOf(snapshot.workers, snapshot.held));
+      const capacity = capacityOf(snapshot.workers, snapshot.held);
+      const { chosen } = choose(snapshot, policy, capacity);
       const mine = chosen.slice(0, slots).map((candidate) => candidate.runId);
-      // With slots to spare, what stands behind the heads of a full read may be startable.
-      if (mine.length < slots) isMoreLeft ||= isCutOff(snapshot.heads, perPair);
+      const room = Math.max(0, ...queueIds.map((queueId) => capacity.get(queueId)?.freeSlots ?? 0));
+      // Others have room for what is chosen, or what stands behind the heads of a bounded read may be startable.
+      isMoreLeft ||= chosen.length > mine.length;
+      isMoreLeft ||= mine.length < Math.min(slots, room) && isCutOff(snapshot.heads, perPair);
       return mine;
     },
   });

@@ -72,7 +72,8 @@ async function imageOfThisMachine(root: string): Promise<void> {
     const program = stdout.trim().startsWith('/') ? stdout.trim() : `/usr/bin/${name}`;
     const real = await realpath(program);
     await take(root, real, `/usr/bin/${name}`);
-    for (const library of await librariesOf(real)) await take(root, library, library.replace(/^\/lib/, '/usr/lib'));
+    for (const library of await librariesOf(real))
+      await take(root, library, library.replace(/^\/lib/, '/usr/lib'));
   }
   for (const place of await perlModules()) await take(root, place, place);
 }
@@ -89,6 +90,10 @@ async function librariesOf(program: string): Promise<readonly string[]> {
 
 /** Those that a daemon of the tests loads. */
 async function perlModules(): Promise<readonly string[]> {
-  const { stdout } = await run('perl', ['-MPOSIX', '-e', 'print join "\n", values %INC, grep { -f } @DynaLoader::dl_shared_objects']);
+  const { stdout } = await run('perl', [
+    '-MPOSIX',
+    '-e',
+    'print join "\n", values %INC, grep { -f } @DynaLoader::dl_shared_objects',
+  ]);
   return stdout.split('\n').filter((path) => path.startsWith('/'));
 }

@@ -37,7 +37,8 @@ it('says which image is missing', async () => {
 const engine = await containerEngine();
 afterAll(() => engine.remove());
 // An engine takes more than to be installed, so it is not among what is required where all tools are.
-if (engine.kind === 'missing') describe.skip(`container (skipped: ${engine.why})`, () => it('conforms', () => {}));
+if (engine.kind === 'missing')
+  describe.skip(`container (skipped: ${engine.why})`, () => it('conforms', () => {}));
 else {
   const provider = new Container(engine.options);
   it('works here', async () => {

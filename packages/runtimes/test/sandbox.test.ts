@@ -15,12 +15,7 @@ import { describeProvider } from './sandbox-conformance.js';
 
 /** The strongest first. Containers need an image: container.test.ts. */
 const working: SandboxProvider[] = [];
-for (const provider of [
-  new Bubblewrap(),
-  new SandboxRuntime(),
-  new PidNamespace(),
-  new ProcessGroup(),
-]) {
+for (const provider of [new Bubblewrap(), new SandboxRuntime(), new PidNamespace(), new ProcessGroup()]) {
   const probe = await provider.probe();
   if (probe.kind === 'available') {
     working.push(provider);

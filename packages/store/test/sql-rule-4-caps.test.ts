@@ -1,4 +1,11 @@
-import { type DispatchSnapshot, dispatch, locks, policies, queueItems } from '@headgate/store';
+import {
+  type DispatchSnapshot,
+  dispatch,
+  dispatchedItems,
+  locks,
+  policies,
+  readyItems,
+} from '@headgate/store';
 import {
   aPolicy,
   aTenantPolicy,

@@ -120,7 +120,8 @@ describe('GET /v1/receipts', () => {
 describe('pages of receipts', () => {
   it('hold still while receipts arrive: none twice, none left out, though all have one instant', async () => {
     const test = await aConsole();
-    for (let n = 0; n < 40; n += 1) await deliver(test, { eventId: `before/${n}`, type: 'github.star.created' });
+    for (let n = 0; n < 40; n += 1)
+      await deliver(test, { eventId: `before/${n}`, type: 'github.star.created' });
     await test.store.service.use((c) =>
       c.query("update headgate.receipt set created_at = '2026-01-01T00:00:00Z'"),
     );
@@ -130,7 +131,9 @@ describe('pages of receipts', () => {
     let cursor: string | null = null;
     do {
       const at: string = cursor === null ? '' : `&cursor=${cursor}`;
-      const page: Page<Receipt> = await test.json<Page<Receipt>>(`/v1/receipts?reasonCode=NO_ROUTE&limit=7${at}`);
+      const page: Page<Receipt> = await test.json<Page<Receipt>>(
+        `/v1/receipts?reasonCode=NO_ROUTE&limit=7${at}`,
+      );
       seen.push(...page.items.map(({ id }) => id));
       await deliver(test, { eventId: `meanwhile/${seen.length}`, type: 'github.star.created' });
       cursor = page.nextCursor;

@@ -1,4 +1,4 @@
-import { formatId, type SignalAnswer as Decided } from '@headgate/domain';
+import { type SignalAnswer as Decided, formatId } from '@headgate/domain';
 import type { Explanation, Problem, Receipt, RunDetail, SignalAnswer } from '@headgate/sdk';
 import { policies } from '@headgate/store';
 import { aRoute, claimRun, finishRun } from '@headgate/testkit';
@@ -33,9 +33,21 @@ async function endRun(test: TestConsole, answer: Decided): Promise<void> {
       [runId],
     ),
   );
-  const run = { runId, taskId, receiptId, tenant: test.tenant, workKey: row?.key ?? '', inputVersion: row?.version ?? '' };
+  const run = {
+    runId,
+    taskId,
+    receiptId,
+    tenant: test.tenant,
+    workKey: row?.key ?? '',
+    inputVersion: row?.version ?? '',
+  };
   const lease = await claimRun(test.store, run);
-  await finishRun(test.store, lease, { kind: 'failed', reasonCode: 'SETUP_FAILED', detail: null, retryAfterMs: null });
+  await finishRun(test.store, lease, {
+    kind: 'failed',
+    reasonCode: 'SETUP_FAILED',
+    detail: null,
+    retryAfterMs: null,
+  });
 }
 
 describe('POST /v1/receipts/{id}/replay: the same signal once more', () => {
@@ -58,7 +70,11 @@ describe('POST /v1/receipts/{id}/replay: the same signal once more', () => {
       replayedBy: 'token:operator',
       via: 'api',
       trigger: 'event',
-      delivery: { source: 'acme', type: 'github.check_run.completed', eventId: `replay/${shown}/signal/monday` },
+      delivery: {
+        source: 'acme',
+        type: 'github.check_run.completed',
+        eventId: `replay/${shown}/signal/monday`,
+      },
     });
     // The same nonce: the same receipt. Another: another one.
     expect((await accepted(replay(test, shown, { nonce: 'monday' }))).receiptId).toBe(answer.receiptId);
@@ -91,7 +107,9 @@ describe('POST /v1/receipts/{id}/replay: the same signal once more', () => {
     const once = await accepted(replay(test, formatId('rcpt', repeat.receiptId)));
     const twice = await accepted(replay(test, once.receiptId));
     expect([once.reasonCode, twice.reasonCode]).toEqual(['DUPLICATE_WORK', 'DUPLICATE_WORK']);
-    expect((await test.json<Receipt>(`/v1/receipts/${twice.receiptId}`)).parentReceiptId).toBe(once.receiptId);
+    expect((await test.json<Receipt>(`/v1/receipts/${twice.receiptId}`)).parentReceiptId).toBe(
+      once.receiptId,
+    );
   });
 });
 
@@ -178,7 +196,13 @@ describe('POST /v1/receipts/{id}/replay: refusals', () => {
     expect((await replay(test, shown, {}, test.tokens.viewer)).status).toBe(403);
     expect((await replay(test, shown, {}, test.tokens.other)).status).toBe(404);
     expect((await replay(test, 'rcpt_nonsense')).status).toBe(404);
-    for (const body of [{ as: 'work' }, { nonce: 'a/b' }, { nonce: '' }, { cancelLive: true }, { reason: 'x' }]) {
+    for (const body of [
+      { as: 'work' },
+      { nonce: 'a/b' },
+      { nonce: '' },
+      { cancelLive: true },
+      { reason: 'x' },
+    ]) {
       expect((await replay(test, shown, body)).status).toBe(400);
     }
   });

@@ -84,7 +84,10 @@ export async function contextOf(
     apiUrl: db.urls.apiUrl,
     redisUrl: redis?.url ?? null,
     ...(redis?.prefix === undefined ? {} : { hintPrefix: redis.prefix }),
-    logger: createLogger('test', log === undefined ? { level: 'silent' } : { level: 'info', destination: log }),
+    logger: createLogger(
+      'test',
+      log === undefined ? { level: 'silent' } : { level: 'info', destination: log },
+    ),
   });
   atEnd(() => context.close());
   await context.policy.refresh();

@@ -22,7 +22,7 @@ import { eventsOf, rowsOf, type Workshop, workshop } from './workshop.js';
 
 /** Every point that a worker passes on the way of one run. */
 const ALL: readonly FailPoint[] = [
-  'worker.judged',
+  'worker.claim.before',
   'worker.claim.committed',
   'worker.workspace.prepared',
   'worker.agent.started',

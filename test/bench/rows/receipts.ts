@@ -82,7 +82,11 @@ async function questionsOf(instance: Instance): Promise<readonly Question[]> {
     asked('a repository that is not there', '?repository=acme/none'),
     asked('the receipts before a time', `?until=${encodeURIComponent(until)}`),
     asked('a common reason', '?reasonCode=NO_ROUTE'),
-    asked('a reason that is not there (5 000 looked through)', '?reasonCode=HOP_LIMIT', LOOKED_THROUGH_BUFFERS),
+    asked(
+      'a reason that is not there (5 000 looked through)',
+      '?reasonCode=HOP_LIMIT',
+      LOOKED_THROUGH_BUFFERS,
+    ),
   ];
 }
 

@@ -2,7 +2,12 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Settings } from '@headgate/config';
 import { runGit } from '@headgate/git';
-import { type ChosenSandbox, chooseSandbox, type ProbedSandbox, probeOtherSandboxes } from '@headgate/runtimes';
+import {
+  type ChosenSandbox,
+  chooseSandbox,
+  type ProbedSandbox,
+  probeOtherSandboxes,
+} from '@headgate/runtimes';
 import { selfTestInstrumentation } from '@headgate/telemetry';
 import { runningInstance } from '../instance/running.js';
 import { portHolder, portTaken } from '../up/port-holder.js';
@@ -69,7 +74,11 @@ export function sandboxChecks(
   return [...probes, warning('isolation', message, fix)];
 }
 
-function sandboxCheck({ name, hasNetworkList, probe }: ProbedSandbox, taken: string, isIsolated: boolean): Check {
+function sandboxCheck(
+  { name, hasNetworkList, probe }: ProbedSandbox,
+  taken: string,
+  isIsolated: boolean,
+): Check {
   const id = `sandbox.${name}`;
   if (probe.kind === 'available') {
     const what = `${probe.detail}; it limits ${probe.limits.join(', ')}; network lists: ${hasNetworkList ? 'yes' : 'no'}`;

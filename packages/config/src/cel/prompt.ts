@@ -62,7 +62,10 @@ const MAY_READ =
 
 function problemWith(path: string): Complaint | null {
   if (!PATH.test(path)) {
-    return { message: `"{{ ${path} }}" in a prompt is not a path`, fix: `${MAY_READ}: {{ event.check_run.id }}.` };
+    return {
+      message: `"{{ ${path} }}" in a prompt is not a path`,
+      fix: `${MAY_READ}: {{ event.check_run.id }}.`,
+    };
   }
   if (OURS.has(path) || OF_EVENT.test(path)) return null;
   return {
@@ -85,7 +88,10 @@ function render(
     }
     const value = written(valueAt(part.text, context, version));
     if (value === null) {
-      return { kind: 'refused', detail: `${part.text} is no id, number or SHA, and nothing else may stand in a prompt.` };
+      return {
+        kind: 'refused',
+        detail: `${part.text} is no id, number or SHA, and nothing else may stand in a prompt.`,
+      };
     }
     const known = value === UNKNOWN ? (before[part.text] ?? UNKNOWN) : value;
     if (known !== UNKNOWN) values[part.text] = known;

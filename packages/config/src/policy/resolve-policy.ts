@@ -13,12 +13,7 @@ import {
 import { EXAMPLE_AGENT_COMMAND } from '../schema/agents.js';
 import type { HeadgateFile } from '../schema/headgate-file.js';
 import { DEFAULT_LEASE } from '../schema/lease.js';
-import {
-  DAY_MS,
-  DEFAULT_TENANT,
-  REAL_FORGE_RUNS_PER_ACTOR,
-  REAL_FORGE_RUNS_PER_TARGET,
-} from './defaults.js';
+import { DAY_MS, DEFAULT_TENANT, REAL_FORGE_RUNS_PER_ACTOR, REAL_FORGE_RUNS_PER_TARGET } from './defaults.js';
 import { digestOf } from './digest.js';
 import type { Notebook } from './notebook.js';
 import { resolveQueues } from './queues.js';

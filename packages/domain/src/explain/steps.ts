@@ -147,7 +147,14 @@ const ENDINGS: Readonly<Record<string, string>> = {
 
 const aside = (step: Step, id: string): Ranked => ({ step, atMs: step.at.getTime(), rank: RANK.aside, id });
 
-const NOTHING_DECIDED = { outcome: null, rule: null, actor: null, receiptId: null, runId: null, count: 1 } as const;
+const NOTHING_DECIDED = {
+  outcome: null,
+  rule: null,
+  actor: null,
+  receiptId: null,
+  runId: null,
+  count: 1,
+} as const;
 
 /** What a person was told, or why nobody told them. */
 function feedbackStep(told: FeedbackFact): Step {

@@ -133,7 +133,11 @@ export class Container implements SandboxProvider {
     const ready = randomBytes(16).toString('hex');
     const userId = sandboxUserId(spec.marker);
     const ownPaths = filesOf(spec).writable;
-    const client = [engine, ...this.#engineArgs, ...runArguments(spec, { engine, image: this.#image, name, userId })];
+    const client = [
+      engine,
+      ...this.#engineArgs,
+      ...runArguments(spec, { engine, image: this.#image, name, userId }),
+    ];
     const [command = '', ...args] = tiedToUs([
       '/bin/sh',
       '-ec',

@@ -112,7 +112,11 @@ export const policies = {
         c,
         policy.tenants.map((tenant) => ({ key: tenant.id, timezone: tenant.timezone })),
       );
-      const [row] = await c.run<{ id: number }>(insert, [policy.digest, JSON.stringify(storedPolicy(policy)), actor]);
+      const [row] = await c.run<{ id: number }>(insert, [
+        policy.digest,
+        JSON.stringify(storedPolicy(policy)),
+        actor,
+      ]);
       if (row === undefined) throw new Error('policy_version.insert returned nothing');
       const isChanged = (await c.run(setHead, [row.id, actor])).length > 0;
       let undispatched = 0;

@@ -266,17 +266,18 @@ function claimedRuns(
 }
 
 function claimedRun(lease: HeldLease, row: Reread, attemptNo: number): ClaimedRun {
-  const {
-    application,
-    infrastructure,
-    leaseLost,
-    rateLimit,
-    status: _status,
-    taskCancelled: _cancelled,
-    ...rest
-  } = row;
+  const { application, infrastructure, leaseLost, rateLimit } = row;
   return {
-    ...rest,
+    runId: row.runId,
+    tenantId: row.tenantId,
+    taskId: row.taskId,
+    receiptId: row.receiptId,
+    generation: row.generation,
+    publication: row.publication,
+    inputVersion: row.inputVersion,
+    spec: row.spec,
+    source: row.source,
+    queue: row.queue,
     attemptNo,
     attemptId: lease.attemptId,
     leaseId: lease.leaseId,
@@ -284,5 +285,10 @@ function claimedRun(lease: HeldLease, row: Reread, attemptNo: number): ClaimedRu
     acquiredAt: lease.acquiredAt,
     expiresAt: lease.expiresAt,
     failures: { application, infrastructure, leaseLost, rateLimit },
+    sealed: row.sealed,
+    branch: row.branch,
+    traceparent: row.traceparent,
+    createdAt: row.createdAt,
+    firstStartedAt: row.firstStartedAt,
   };
 }

@@ -97,7 +97,7 @@ function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided
       const retry = decideRetry({
         reasonCode: result.reasonCode,
         counters: countersOf(run),
-        policy: run.spec.retry,
+        policy: run.retry,
         sinceFirstClaimMs: run.sinceFirstClaimMs,
         random: random(),
         retryAfterMs: result.retryAfterMs,

@@ -172,7 +172,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
   const retry = decideRetry({
     reasonCode,
     counters,
-    policy: run.spec.retry,
+    policy: run.retry,
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: options.random(),
   });

@@ -30,7 +30,13 @@ export async function seedReceipts(ownerUrl: string, { like, receipts }: Receipt
       [like.id, receipts],
     );
     for (let from = 0; from < receipts; from += AT_ONCE) {
-      await owner.query(MADE, [like.id, like.policyVersion, receipts, from, Math.min(from + AT_ONCE, receipts) - 1]);
+      await owner.query(MADE, [
+        like.id,
+        like.policyVersion,
+        receipts,
+        from,
+        Math.min(from + AT_ONCE, receipts) - 1,
+      ]);
     }
     for (const index of indexes) await owner.query(index);
     await owner.query('vacuum (analyze) headgate.receipt');

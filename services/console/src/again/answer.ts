@@ -1,5 +1,11 @@
 /** Answers to what a person asks for again, as they are shown. */
-import { type SignalAnswer as Decided, formatId, formatIdOrNull, type Outcome, reasonOf } from '@headgate/domain';
+import {
+  type SignalAnswer as Decided,
+  formatId,
+  formatIdOrNull,
+  type Outcome,
+  reasonOf,
+} from '@headgate/domain';
 import type { SignalAnswer } from '@headgate/sdk';
 import { HttpProblem, problemOf } from '@headgate/service';
 import { instantOrNull } from '../queries/index.js';

@@ -33,4 +33,7 @@ const read = (c: Connection, receipts: SQL): Promise<Row[]> =>
           from headgate.feedback where receipt_id in (${receipts})`,
   );
 
-const shown = (told: Omit<Row, 'receiptId'>): Feedback => ({ ...told, settledAt: instantOrNull(told.settledAt) });
+const shown = (told: Omit<Row, 'receiptId'>): Feedback => ({
+  ...told,
+  settledAt: instantOrNull(told.settledAt),
+});

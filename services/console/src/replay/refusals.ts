@@ -23,14 +23,19 @@ export const unreadable = ({ id }: ReplayedReceipt): HttpProblem =>
 export function notAMessage({ id, kind, trigger, parentReceiptId }: ReplayedReceipt): HttpProblem {
   const shown = formatId('rcpt', id);
   if (kind === 'closing') {
-    const decided = parentReceiptId === null ? 'the receipt that made the run' : formatId('rcpt', parentReceiptId);
+    const decided =
+      parentReceiptId === null ? 'the receipt that made the run' : formatId('rcpt', parentReceiptId);
     return wrongState(`${shown} closes a run. Replay ${decided}, or retry the run.`);
   }
   switch (trigger) {
     case 'schedule':
-      return wrongState(`${shown} is a tick. Run its schedule now (headgate schedules trigger), or retry its run.`);
+      return wrongState(
+        `${shown} is a tick. Run its schedule now (headgate schedules trigger), or retry its run.`,
+      );
     case 'goal':
-      return wrongState(`${shown} is an observation. Reset its goal (headgate goals reset), or retry its run.`);
+      return wrongState(
+        `${shown} is an observation. Reset its goal (headgate goals reset), or retry its run.`,
+      );
     default:
       return wrongState(`${shown} is a person’s request. Send it again (POST /v1/work), or retry its run.`);
   }

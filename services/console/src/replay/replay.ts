@@ -27,16 +27,16 @@ import {
   type SourcePolicy,
   type TaskId,
 } from '@headgate/domain';
-import { type Reread, reread } from '@headgate/sources';
 import type { SignalAnswer } from '@headgate/sdk';
 import type { ServiceContext } from '@headgate/service';
+import { type Reread, reread } from '@headgate/sources';
 import type { Connection } from '@headgate/store';
 import { currentTraceparent } from '@headgate/telemetry';
 import { sql } from 'drizzle-orm';
-import { actorOf as callerName, type Caller } from '../auth/index.js';
+import { isTaken, shownAnswer, taken } from '../again/answer.js';
+import { type Caller, actorOf as callerName } from '../auth/index.js';
 import { notFound } from '../http/problems.js';
 import { inScope, rows } from '../queries/index.js';
-import { isTaken, shownAnswer, taken } from '../again/answer.js';
 import { type KeptMessage, keptMessage, type ReplayedReceipt, replayedReceipt } from './message.js';
 import { notAMessage, payloadGone, sourceGone, unreadable } from './refusals.js';
 
@@ -73,11 +73,10 @@ export async function replayReceipt(
   }
   const nonce = options.nonce ?? (options.as === 'signal' ? randomUUID() : String(earlier.length));
   const eventId = `replay/${shown}/${options.as}/${nonce}`;
-  const answer = await admission.submit(
-    submissionOf({ context, caller, receipt, read, eventId, options }),
-  );
+  const answer = await admission.submit(submissionOf({ context, caller, receipt, read, eventId, options }));
   if (options.cancelLive && answer.taskId !== null) await wakeCancelled({ context, caller }, answer.taskId);
-  const decided = answer.reasonCode === 'DUPLICATE_DELIVERY' ? await firstOf(context, caller, receiptId, eventId) : null;
+  const decided =
+    answer.reasonCode === 'DUPLICATE_DELIVERY' ? await firstOf(context, caller, receiptId, eventId) : null;
   const told = shownAnswer(decided ?? answer);
   // The decision is what was asked for, whatever it is; new work that is refused was asked for in vain.
   return options.as === 'signal' ? told : taken(told);

@@ -4,10 +4,10 @@ import type { RunDetail, TaskDetail } from '@headgate/sdk';
 import type { ServiceContext } from '@headgate/service';
 import { cancelRun, cancelTask } from '@headgate/store';
 import { type AgainContext, resetTask, retryRun } from '../again/index.js';
-import { replayReceipt } from '../replay/index.js';
 import { actorOf, type Caller } from '../auth/index.js';
 import { notFound, type Route, route, wrongState } from '../http/index.js';
 import { inScope, runDetail, taskDetail, type WaitingReader } from '../queries/index.js';
+import { replayReceipt } from '../replay/index.js';
 import {
   againBody,
   cancelBody,

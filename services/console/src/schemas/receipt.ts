@@ -1,5 +1,15 @@
 import type { Feedback, Receipt, SignalAnswer } from '@headgate/sdk';
-import { filterText, instant, orNull, pageOf, pageQuery, reasonCode, shapeOf, timeQuery, z } from './shape.js';
+import {
+  filterText,
+  instant,
+  orNull,
+  pageOf,
+  pageQuery,
+  reasonCode,
+  shapeOf,
+  timeQuery,
+  z,
+} from './shape.js';
 
 export const outcome = z.enum(['accept', 'defer', 'reject', 'no-work']).openapi('Outcome');
 

@@ -93,7 +93,8 @@ export const forgetExpired: Job = {
  */
 export const historyTrimmed: Job = {
   name: 'history',
-  repairs: 'Ticks, requests of schedules, observations and what people were told are kept for their days, the newest always.',
+  repairs:
+    'Ticks, requests of schedules, observations and what people were told are kept for their days, the newest always.',
   reasonCodes: [],
   period: 'housekeeping',
   limit: 2_000,
@@ -122,7 +123,9 @@ export const signalsTrimmed: Job = {
     let from: TaskSignalKey | null = null;
     return async () => {
       const { receipts } = context.policy.current().policy.retentionDays;
-      from = await context.database.service.use((c) => taskSignals.forget(c, { from, limit, days: receipts }));
+      from = await context.database.service.use((c) =>
+        taskSignals.forget(c, { from, limit, days: receipts }),
+      );
       return from === null ? 'idle' : 'busy';
     };
   },

@@ -209,7 +209,7 @@ export class ClaimDesk {
   async #claimOnce(judged: readonly Judged[]): Promise<readonly RunId[] | 'policy-changed'> {
     const me = this.#parts.self();
     if (me === null) return [];
-    await failPoint('worker.judged');
+    await failPoint('worker.claim.before');
     const fresh = judged.filter(({ verdict }) => verdict?.kind === 'fresh');
     const claimed = await this.#claimFresh(fresh, me);
     if (claimed === 'policy-changed') return claimed;

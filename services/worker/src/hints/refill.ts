@@ -85,7 +85,9 @@ export class Refill {
         this.#parts.logger.warn({ err: fault }, 'free slots could not be filled; a scheduler will do it');
       }
       this.#parts.onTurned();
-      if (mustWake) await Promise.all(freed.map((pair) => this.#parts.bus.wake('ready', pair)));
+      if (!mustWake) continue;
+      testSignal('worker.refill.wakes', { pairs: freed });
+      await Promise.all(freed.map((pair) => this.#parts.bus.wake('ready', pair)));
     }
     this.#turns = null;
   }

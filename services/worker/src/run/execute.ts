@@ -11,6 +11,7 @@
  * What a crash leaves at each point: before the seal, an attempt that is run again elsewhere; after it, a result that
  * is only finalised. Workspaces of the dead are swept, their sandboxes end with them.
  */
+import { existsSync } from 'node:fs';
 import { formatId, type WorkerId } from '@headgate/domain';
 import { removeWorkspace } from '@headgate/runtimes';
 import {
@@ -89,10 +90,16 @@ async function executeIn(
     job.logger.error({ err: fault }, 'an attempt could not be ended; its lease is left to the reaper');
     return null;
   } finally {
-    await removeWorkspace(job.folders).catch((fault: unknown) =>
-      job.logger.warn({ err: fault }, 'the workspace could not be removed; a sweep will'),
-    );
+    await leave(job);
   }
+}
+
+/** Asked first: many attempts make no workspace, and removing what is not there costs as much as a round trip. */
+async function leave({ folders, logger }: Job): Promise<void> {
+  if (!existsSync(folders.root)) return;
+  await removeWorkspace(folders).catch((fault: unknown) =>
+    logger.warn({ err: fault }, 'the workspace could not be removed; a sweep will'),
+  );
 }
 
 async function attempt(job: Job): Promise<Ending> {

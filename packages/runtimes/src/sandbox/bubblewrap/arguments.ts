@@ -49,6 +49,8 @@ export interface ArgumentsInput {
   readonly allowsUserNamespaces: boolean;
   /** File descriptors of `SETTING_FILES`, in their order. */
   readonly settingFds: readonly number[];
+  /** File descriptor of the filter of system calls; null where there is none for this processor. */
+  readonly filterFd: number | null;
 }
 
 /** Settings that the system's own would answer with this machine's users and names. */
@@ -80,6 +82,7 @@ export function bubblewrapArguments(input: ArgumentsInput): readonly string[] {
   const { spec, system, binds, sources } = input;
   const args = ['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session'];
   if (!input.allowsUserNamespaces) args.push('--disable-userns');
+  if (input.filterFd !== null) args.push('--seccomp', String(input.filterFd));
   args.push('--as-pid-1', '--cap-drop', 'ALL', '--hostname', HOST_NAME);
   args.push('--uid', String(INNER_ID), '--gid', String(INNER_ID));
   for (const path of system.readOnly) args.push('--ro-bind', path, path);

@@ -11,7 +11,7 @@
  * Limits: a control group where we may make one (memory, processes, processor time), else the system's limits for
  * each process and a look at all of them twice a second; disk is counted while the command runs (`limit/`).
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -32,18 +32,21 @@ import {
   type SandboxProvider,
   type SandboxSpec,
 } from '../port.js';
+import { spawnAlone } from '../spawn-alone.js';
 import { type Bind, bindsOf, bubblewrapArguments, SETTING_FILES } from './arguments.js';
 import { launchChain } from './launch-chain.js';
 import { machineFacts, OLD_VERSION_REMEDY, remedyFor } from './remedy.js';
 import { sandboxUserId } from './sandbox-user.js';
+import { systemCallFilter } from './system-call-filter.js';
 
 /** Options that not every version has; all came with 0.8 or before. */
-const NEEDED_OPTIONS = ['--disable-userns', '--size', '--perms', '--clearenv'];
+const NEEDED_OPTIONS = ['--disable-userns', '--size', '--perms', '--clearenv', '--seccomp'];
 const PROBE_TIMEOUT_MS = 10_000;
 
 /** Descriptors 0 to 2 are the usual ones, 3 is init's. */
 const ARGUMENTS_FD = 4;
 const FIRST_SETTING_FD = 5;
+const FILTER_FD = FIRST_SETTING_FD + SETTING_FILES.length;
 
 /** A sandbox of somebody else's that runs inside this one. */
 export interface InnerSandbox {
@@ -128,6 +131,7 @@ export class Bubblewrap implements SandboxProvider {
     const system = systemFiles();
     const all = { ...limits, processes: limits.processes + (inner?.processes ?? 0) };
     const group = this.#groups?.make(spec.marker, all) ?? null;
+    const filter = systemCallFilter({ hasMemoryGroup: group?.limitsMemory === true });
     try {
       const args = (sources: readonly string[]): readonly string[] =>
         bubblewrapArguments({
@@ -138,6 +142,7 @@ export class Bubblewrap implements SandboxProvider {
           scratchBytes: scratchBytes(limits),
           allowsUserNamespaces: inner !== null,
           settingFds: SETTING_FILES.map((_, index) => FIRST_SETTING_FD + index),
+          filterFd: filter === null ? null : FILTER_FD,
         });
       const init = initArgv(inner === null ? [...processLimits, ...spec.argv] : spec.argv);
       const bwrap = [findProgram('bwrap') ?? 'bwrap', '--args', String(ARGUMENTS_FD), '--', ...init];
@@ -151,11 +156,18 @@ export class Bubblewrap implements SandboxProvider {
         },
         () => bwrap,
       );
-      const [command = '', ...rest] = chain.argv;
-      const child = spawn(command, rest, {
+      const child = spawnAlone(chain.argv, {
         cwd: '/',
         env: { PATH: SYSTEM_PATH, [MARKER_VARIABLE]: spec.marker },
-        stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...SETTING_FILES.map(() => 'pipe' as const)],
+        stdio: [
+          'ignore',
+          'pipe',
+          'pipe',
+          'pipe',
+          'pipe',
+          ...SETTING_FILES.map(() => 'pipe' as const),
+          'pipe',
+        ],
       });
       hand(
         child.stdio[ARGUMENTS_FD],
@@ -166,6 +178,7 @@ export class Bubblewrap implements SandboxProvider {
       SETTING_FILES.forEach(({ text }, index) => {
         hand(child.stdio[FIRST_SETTING_FD + index], text(spec.env['HOME'] ?? '/'));
       });
+      hand(child.stdio[FILTER_FD], filter ?? '');
       const running = holdInit(child, inner?.name ?? this.name, spec.marker, (init, kill) =>
         watchLimits({ init, limits, group, folders: ownPaths, kill }),
       );
@@ -243,10 +256,10 @@ export class Bubblewrap implements SandboxProvider {
 
 const PROBE_PROCESSES = 8;
 
-function hand(pipe: unknown, text: string): void {
+function hand(pipe: unknown, content: string | Buffer): void {
   const writable = pipe as Writable;
   writable.on('error', () => {
     // It ended before it read this; its exit says so.
   });
-  writable.end(text);
+  writable.end(content);
 }

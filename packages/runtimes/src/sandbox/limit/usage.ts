@@ -63,10 +63,10 @@ function statOf(pid: string): Stat | null {
   return { parent: fields[1] ?? '', cpuMs: ticks * MS_PER_TICK };
 }
 
-/** Its share: memory that several processes have in common is divided between them. */
+/** Its share: memory that several processes have in common, shared on purpose or not, is divided between them. */
 function memoryOf(pid: string): number {
-  const share = /^Pss_Anon:\s+(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1];
-  return Number(share ?? 0) * 1024;
+  const shares = read(`/proc/${pid}/smaps_rollup`).matchAll(/^Pss_(?:Anon|Shmem):\s+(\d+) kB/gm);
+  return [...shares].reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1024, 0);
 }
 
 function read(path: string): string {

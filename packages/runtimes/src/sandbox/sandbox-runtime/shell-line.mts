@@ -23,7 +23,10 @@ interface Library {
   wrapCommandWithSandboxLinux(what: {
     readonly command: string;
     readonly needsNetworkRestriction: boolean;
-    readonly writeConfig: { readonly allowOnly: readonly string[]; readonly denyWithinAllow: readonly string[] };
+    readonly writeConfig: {
+      readonly allowOnly: readonly string[];
+      readonly denyWithinAllow: readonly string[];
+    };
     readonly seccompConfig: { readonly applyPath: string };
     readonly ripgrepConfig: { readonly command: string };
     readonly bwrapPath: string;
