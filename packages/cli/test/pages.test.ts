@@ -6,6 +6,7 @@ import { sandboxChecks } from '../src/doctor/machine.js';
 import { troublesIn } from '../src/status/troubles.js';
 import { explanationTree } from '../src/terminal/explanation-tree.js';
 import { runPage } from '../src/terminal/run-page.js';
+import { remarkTable } from '../src/terminal/table.js';
 import { ago, duration } from '../src/terminal/words.js';
 import { NOW, recordingTerminal } from './command-line.js';
 import { RUN, WAITING_RUN } from './samples.js';
@@ -79,6 +80,43 @@ describe('why, as a tree', () => {
       s
       └ HH:MM:SS  reject  DUPLICATE_DELIVERY  Seen.  20 times, until HH:MM:SS"
     `);
+  });
+
+  it('leaves out the ordinary steps where several runs stand beside each other, and keeps what went wrong', () => {
+    const lifeOf = (runId: string, ...between: Explanation['steps']) => [
+      step({ outcome: 'accept', reasonCode: 'ADMITTED', message: 'Made a run.', runId }),
+      step({ type: 'run.queued', message: 'Queued.', runId }),
+      step({ type: 'run.claimed', message: 'A worker took the lease.', runId }),
+      ...between,
+      step({ type: 'run.succeeded', message: 'Done.', runId }),
+    ];
+    const explanation: Explanation = {
+      ref: 'acme/api',
+      kind: 'url',
+      summary: '2 signals led to 2 runs.',
+      steps: [
+        ...lifeOf('run_1'),
+        ...lifeOf(
+          'run_2',
+          step({ type: 'attempt.lost', reasonCode: 'WORKER_LOST', message: 'Lost.', runId: 'run_2' }),
+        ),
+      ],
+      waiting: null,
+      candidates: [],
+    };
+    expect(timeless(explanationTree(explanation, recordingTerminal()))).toMatchInlineSnapshot(`
+      "why  acme/api  (url)
+      2 signals led to 2 runs.
+      ├ HH:MM:SS  accept  ADMITTED  Made a run.  run_1
+      │   ├ HH:MM:SS  run.succeeded  Done.
+      │   └ 2 ordinary steps: headgate why run_1
+      └ HH:MM:SS  accept  ADMITTED  Made a run.  run_2
+          ├ HH:MM:SS  attempt.lost  WORKER_LOST  Lost.
+          ├ HH:MM:SS  run.succeeded  Done.
+          └ 2 ordinary steps: headgate why run_2"
+    `);
+    const alone = explanationTree({ ...explanation, steps: lifeOf('run_1') }, recordingTerminal());
+    expect(alone).toContain('run.queued');
   });
 
   it('puts the run’s steps below the signal even when the run’s first step is listed before it', () => {
@@ -352,5 +390,24 @@ describe('durations', () => {
   it('a time that lies ahead is said to', () => {
     expect(ago('2026-01-31T13:50:22.000Z', NOW)).toBe('in 12 s');
     expect(ago(null, NOW)).toBe('');
+  });
+});
+
+describe('a table with a remark', () => {
+  const rows = [
+    ['run_01k3v0m4k8e7zv6n4x5q2w1r0t', 'pushed agent/task_01k3v0m4k8e7zv6n4x5q2w1r0t'],
+    ['run_01k3v0m4k8e7zv6n4x5q2w1r0u', ''],
+  ] as const;
+  const shown = (isLive: boolean, columns: number) =>
+    remarkTable({ ...recordingTerminal(), isLive, columns }, ['run', ''], rows).split('\n');
+
+  it('cuts the remark, and nothing before it, to a line of a narrow terminal', () => {
+    expect(shown(true, 60)[1]).toBe('run_01k3v0m4k8e7zv6n4x5q2w1r0t  pushed agent/task_01k3v0m4k…');
+    expect(shown(true, 60)[2]).toBe('run_01k3v0m4k8e7zv6n4x5q2w1r0u');
+  });
+
+  it('is whole where it is piped, where it fits, and where nothing worth reading would be left', () => {
+    const whole = `${rows[0][0]}  ${rows[0][1]}`;
+    expect([shown(false, 60)[1], shown(true, 120)[1], shown(true, 40)[1]]).toEqual([whole, whole, whole]);
   });
 });

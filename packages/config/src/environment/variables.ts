@@ -10,6 +10,9 @@ export interface Variable {
 
 /** Fixed and public, so that the example works without set-up. Refused beside a real source. */
 export const EXAMPLE_WEBHOOK_SECRET = 'example-webhook-secret';
+/** The same bytes, as Standard Webhooks write a secret: `whsec_` and base64. */
+export const EXAMPLE_SIGNING_SECRET = 'whsec_ZXhhbXBsZS13ZWJob29rLXNlY3JldA==';
+export const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([EXAMPLE_WEBHOOK_SECRET, EXAMPLE_SIGNING_SECRET]);
 
 const variable = (
   name: string,
@@ -55,6 +58,12 @@ export const ENVIRONMENT: readonly Variable[] = [
     'HEADGATE_EXAMPLE_WEBHOOK_SECRET',
     EXAMPLE_WEBHOOK_SECRET,
     'Webhook secret of the example source. Its default is refused beside a real source.',
+    true,
+  ),
+  variable(
+    'HEADGATE_EXAMPLE_SIGNING_SECRET',
+    EXAMPLE_SIGNING_SECRET,
+    'The same of the example source of Standard Webhooks.',
     true,
   ),
   variable(
