@@ -2,7 +2,7 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Policy, SourcePolicy } from '@headgate/domain';
 import { compilePrompt } from './cel/index.js';
-import { EXAMPLE_WEBHOOK_SECRET } from './environment/index.js';
+import { EXAMPLE_SECRETS } from './environment/index.js';
 import { MAX_FILE_BYTES, readTextFile, readYaml } from './file/index.js';
 import { Notebook } from './policy/notebook.js';
 import { resolvePolicy } from './policy/resolve-policy.js';
@@ -107,7 +107,7 @@ async function readPrompts(
 
 /**
  * A secret that is not there is a warning: a file is also checked where its secrets are not known. The
- * example's secret is public, so beside a real forge nobody may use it, under whatever name.
+ * example's secrets are public, so beside a real forge nobody may use them, under whatever name.
  */
 async function checkSecrets(
   sources: readonly SourcePolicy[],
@@ -121,7 +121,7 @@ async function checkSecrets(
       const secret = await resolveSecret(reference, context);
       if (!secret.ok)
         notes.warning(at, secret.message, `${secret.fix} Until then no delivery is trusted by it.`);
-      else if (hasRealForge && secret.value === EXAMPLE_WEBHOOK_SECRET) {
+      else if (hasRealForge && EXAMPLE_SECRETS.has(secret.value)) {
         notes.problem(
           at,
           'the secret is the example’s, which everybody knows, and there is a real source',

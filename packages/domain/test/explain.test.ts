@@ -121,6 +121,36 @@ describe('the chain', () => {
     ]);
   });
 
+  it('I17: asked for one delivery or receipt among several, says first what became of that one', () => {
+    const refused = aReceipt({
+      id: systemIds.next('rcpt'),
+      outcome: 'reject',
+      reasonCode: 'DUPLICATE_WORK',
+      message: 'This version of the work was admitted before.',
+      rule: 'work-dedupe',
+      existing: true,
+      eventId: '1/8a4d',
+      at: at(5),
+    });
+    const receipts = [aReceipt(), refused];
+    const summaryFor = (ref: string, facts: Partial<Facts> = { receipts, runs: [aRun()] }) =>
+      explain({ ref, kind: 'delivery', facts: { ...NO_FACTS, ...facts }, waiting: null, isCut: false })
+        .summary;
+    const verdict =
+      'It was refused with DUPLICATE_WORK by rule work-dedupe: This version of the work was admitted before.';
+    for (const ref of ['8a4d', '1/8a4d', formatId('rcpt', refused.id)]) {
+      expect(summaryFor(ref)).toMatch(
+        new RegExp(`^${verdict.replaceAll('.', '\\.')} 2 signals led to 1 run`),
+      );
+    }
+    expect(summaryFor('42/pr/7/check/unit')).toMatch(/^2 signals led to 1 run/);
+    expect(summaryFor('7f3c', { receipts: [aReceipt()], runs: [aRun()] })).toMatch(/^run_/);
+    const again = { ...refused, id: systemIds.next('rcpt'), at: at(6) };
+    expect(summaryFor('8a4d', { receipts: [...receipts, again], runs: [aRun()] })).toMatch(
+      /^It was decided 2 times, last refused with DUPLICATE_WORK/,
+    );
+  });
+
   it('is the same whatever order the rows were read in', () => {
     const receipts = [
       aReceipt(),

@@ -1,5 +1,5 @@
 /** Signals that were received before, from their receipts and payloads, as submissions to be decided again. */
-import type { Policy, Signal, SourcePolicy } from '@headgate/domain';
+import type { Policy, Signal, SourcePolicy, Verdict } from '@headgate/domain';
 import { gitRepositoryId, reread } from '@headgate/sources';
 import type { RecordedReceipt } from '@headgate/store';
 import { repositoryOf } from '../repository.js';
@@ -21,7 +21,7 @@ export function recordedSubmission(
     return read === null ? null : { ...read, tenant, payload: null };
   }
   const signal = ownTriggerOf(recorded, policy);
-  return signal === null ? null : { signal, tenant, payload: null };
+  return signal === null ? null : { signal, tenant, payload: null, verdict: standingVerdict(recorded) };
 }
 
 /** Read again from its bytes, by today's code. Null: nothing is kept of it, or nobody knows its source. */
@@ -33,6 +33,14 @@ function eventOf(
   if (recorded.payload === null || source === undefined) return null;
   const { payload, actor, ...envelope } = recorded;
   return reread({ ...envelope, ...payload, source, actor: actorOf(actor) });
+}
+
+/**
+ * What a trigger of our own was told before there was work to decide about (a time that passed in a pause, a goal that
+ * holds, a request that named no target) hangs on no policy of now: it stands.
+ */
+function standingVerdict({ workKey, outcome, reasonCode, rule }: RecordedReceipt): Verdict | null {
+  return workKey === null ? { outcome, reasonCode, rule, detail: null, retryAfter: null } : null;
 }
 
 /** A tick or a person: what matters of it stands on the receipt. */

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { locks } from '../locks.js';
-import { queueItems } from './queue-items.js';
+import { dispatchedItems } from './dispatched-items.js';
 import { tenants } from './tenants.js';
 
 export interface PolicyVersion {
@@ -121,7 +121,7 @@ export const policies = {
       const isChanged = (await c.run(setHead, [row.id, actor])).length > 0;
       let undispatched = 0;
       if (isChanged) {
-        undispatched = await queueItems.undispatchAll(c, actor, row.id);
+        undispatched = await dispatchedItems.takeBackAll(c, actor, row.id);
         await c.run(noteActivation, [row.id, previousVersion, actor, reason]);
       }
       return { version: row.id, policy, isChanged, previousVersion, undispatched };

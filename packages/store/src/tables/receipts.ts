@@ -1,7 +1,7 @@
 /** receipt and payload: what was decided about every signal, and what it carried. Never updated. */
 
 import { promisify } from 'node:util';
-import { deflate, inflate } from 'node:zlib';
+import { deflate, deflateSync, inflate } from 'node:zlib';
 import type { Outcome, ReasonCode, ReceiptId, RunId, SignalAnswer, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { rowInsert } from '../connection/rows.js';
@@ -144,6 +144,10 @@ const answer = statement(
 
 /** A small window and table: 64 KB for each body under way instead of 256, and hundreds may be. */
 const DEFLATE = { level: 1, windowBits: 13, memLevel: 6 };
+/** Not worth compressing. */
+const SMALL_BYTES = 256;
+/** Compressed where it is: to have another thread do it costs the main one as much, and twice the processor time. */
+const COMPRESSED_HERE_BYTES = 64 * 1024;
 
 const deflateAsync = promisify(deflate);
 const inflateAsync = promisify(inflate);
@@ -163,11 +167,15 @@ export const receipts = {
 
 export const payloads = {
   insert: payloadRows.insert,
-  /** Outside the transaction, off the main thread. Small bodies stay as they are. */
-  encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> =>
-    body.length < 256
-      ? { encoding: 'identity', data: body }
-      : { encoding: 'deflate', data: await deflateAsync(body, DEFLATE) },
+  /** Outside the transaction. Small bodies stay as they are, large ones do not hold up the main thread. */
+  encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> => {
+    if (body.length < SMALL_BYTES) return { encoding: 'identity', data: body };
+    const isShort = body.length <= COMPRESSED_HERE_BYTES;
+    return {
+      encoding: 'deflate',
+      data: isShort ? deflateSync(body, DEFLATE) : await deflateAsync(body, DEFLATE),
+    };
+  },
   read: async (c: Connection, receiptId: ReceiptId): Promise<Payload | null> => {
     const [row] = await c.run<PayloadRow>(readPayload, [receiptId]);
     if (row === undefined) return null;
