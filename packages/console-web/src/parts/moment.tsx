@@ -67,6 +67,12 @@ function Ago({ at }: { readonly at: string }) {
   return <span className="quiet"> · {passed < 1_000 ? 'now' : `${duration(passed)} ago`}</span>;
 }
 
+/** Until something that lies ahead; what is due says so. */
+export function Coming({ at }: { readonly at: string }) {
+  const left = Date.parse(at) - useNowMs();
+  return <span className="quiet">{left < 1_000 ? 'due' : `in ${duration(left)}`}</span>;
+}
+
 /** How long something has lasted; it goes on counting while it has no end. */
 export function Lasting({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   const now = useNowMs();

@@ -5,7 +5,7 @@ import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api } from '../api/client.js';
 import { Dialog } from '../parts/dialog.js';
-import { faultWords } from '../parts/states.js';
+import { Refused } from '../parts/states.js';
 import classes from './run.module.css';
 
 export function RunActions({ run }: { readonly run: RunDetail }) {
@@ -53,7 +53,7 @@ function Retry({ run }: { readonly run: RunDetail }) {
     onSuccess: (answer) => answer.runId !== null && void navigate(`/runs/${answer.runId}`),
   });
   return (
-    <div className={classes['dialog']}>
+    <div className={classes['again']}>
       <Button
         variant={run.publicStatus === 'failed' ? 'filled' : 'default'}
         loading={retry.isPending}
@@ -63,15 +63,5 @@ function Retry({ run }: { readonly run: RunDetail }) {
       </Button>
       <Refused fault={retry.error} />
     </div>
-  );
-}
-
-function Refused({ fault }: { readonly fault: unknown }) {
-  if (fault === null) return null;
-  const { title, detail } = faultWords(fault);
-  return (
-    <p role="alert" className={classes['refused']}>
-      {title} {detail}
-    </p>
   );
 }

@@ -3,6 +3,7 @@ import type { RunDetail } from '@headgate/sdk';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { Fact, Facts } from '../parts/facts.js';
 import { Id, OutsideLink } from '../parts/id.js';
 import { Lasting, Moment } from '../parts/moment.js';
 import { StatusBadge, words } from '../parts/status.js';
@@ -28,7 +29,7 @@ export function RunHead({ run }: { readonly run: RunDetail }) {
         {mayAct && <RunActions run={run} />}
       </div>
       {run.waiting !== null && <WaitingBox waiting={run.waiting} />}
-      <Facts run={run} />
+      <Details run={run} />
     </header>
   );
 }
@@ -97,12 +98,12 @@ export function WaitingBox({ waiting }: { readonly waiting: NonNullable<RunDetai
   );
 }
 
-function Facts({ run }: { readonly run: RunDetail }) {
+function Details({ run }: { readonly run: RunDetail }) {
   const isNarrow = useMediaQuery('(max-width: 720px)', false, { getInitialValueInEffect: false });
   return (
     <details open={!isNarrow} className={classes['details']}>
       <summary>Ids and times</summary>
-      <dl className={classes['facts']}>
+      <Facts>
         <Fact name="run">
           <Id value={run.id} />
         </Fact>
@@ -131,16 +132,7 @@ function Facts({ run }: { readonly run: RunDetail }) {
         <Fact name="finished">
           <Moment at={run.finishedAt} />
         </Fact>
-      </dl>
+      </Facts>
     </details>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }

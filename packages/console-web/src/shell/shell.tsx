@@ -32,6 +32,8 @@ export function Shell() {
           </NavLink>
           <NavLink to="/why">Why</NavLink>
           <NavLink to="/receipts">Receipts</NavLink>
+          <NavLink to="/schedules">Schedules</NavLink>
+          <NavLink to="/goals">Goals</NavLink>
           <NavLink to="/docs">API</NavLink>
           <QueuesLink />
         </nav>
