@@ -1,7 +1,7 @@
 /** How much of each bound a goal has used: a bound that is reached ends it. Pure. */
 import type { Goal } from '@headgate/sdk';
 import { usd } from '../parts/id.js';
-import { duration } from '../parts/moment.js';
+import { duration, term } from '../parts/moment.js';
 
 export interface Bound {
   readonly name: string;
@@ -32,7 +32,7 @@ export function boundsOf(goal: Goal, nowMs: number): readonly Bound[] {
   bounds.push({
     name: 'time',
     used: share(passedMs, stop.deadlineMs),
-    words: `${duration(passedMs)} of ${duration(stop.deadlineMs)}`,
+    words: `${duration(passedMs)} of ${term(stop.deadlineMs)}`,
   });
   return bounds;
 }

@@ -45,6 +45,9 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** A length that somebody configured: `24 h`, `10 m`; without the unit that is nothing. */
+export const term = (ms: number): string => duration(ms).replace(/ 0+ [a-z]$/, '');
+
 export function Moment({
   at,
   isRelative = false,

@@ -1,6 +1,6 @@
 /** What a schedule promises, in words. */
 import type { Schedule, TickOriginAnswer } from '@headgate/sdk';
-import { duration } from '../parts/moment.js';
+import { term } from '../parts/moment.js';
 
 export type Overlap = Schedule['overlap'];
 
@@ -25,8 +25,8 @@ export function catchUpWords({ mode, windowMs, max }: Schedule['catchUp']): stri
     case 'none':
       return 'nothing runs late';
     case 'latest':
-      return `the newest time runs late, within ${duration(windowMs)}`;
+      return `the newest time runs late, within ${term(windowMs)}`;
     case 'all':
-      return `the newest ${max} run late, within ${duration(windowMs)}`;
+      return `the newest ${max} run late, within ${term(windowMs)}`;
   }
 }

@@ -6,7 +6,7 @@ import { api } from '../api/client.js';
 import { useChanges } from '../live/live.js';
 import { Fact, Facts } from '../parts/facts.js';
 import { Id } from '../parts/id.js';
-import { Coming, duration, Moment } from '../parts/moment.js';
+import { Coming, Moment, term } from '../parts/moment.js';
 import { Broken, Loading } from '../parts/states.js';
 import { useMayAct } from '../session/signed-in.js';
 import { ScheduleBadge } from './bucket-badge.js';
@@ -106,7 +106,7 @@ function Contract({ schedule: it }: { readonly schedule: ScheduleDetail }) {
       <Fact name="catch-up">
         <b>{it.catchUp.mode}</b>: {catchUpWords(it.catchUp)}
       </Fact>
-      <Fact name="jitter">{it.jitterMs === 0 ? 'none' : `up to ${duration(it.jitterMs)}`}</Fact>
+      <Fact name="jitter">{it.jitterMs === 0 ? 'none' : `up to ${term(it.jitterMs)}`}</Fact>
       <Fact name="between">
         {it.startAt === null && it.endAt === null ? (
           'always'

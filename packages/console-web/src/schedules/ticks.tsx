@@ -17,7 +17,7 @@ export function Ticks({
   return (
     <div className={classes['times']}>
       <section aria-label="Last times">
-        <h2>Last times</h2>
+        <Heading title="Last times" zone={zone} />
         {recent.length === 0 ? (
           <p className="quiet">None has come yet.</p>
         ) : (
@@ -29,7 +29,7 @@ export function Ticks({
         )}
       </section>
       <section aria-label="Next times">
-        <h2>Next times</h2>
+        <Heading title="Next times" zone={zone} />
         {state === 'paused' && next.length > 0 && (
           <p className="quiet">They pass without a run while it is paused.</p>
         )}
@@ -50,14 +50,19 @@ export function Ticks({
   );
 }
 
+function Heading({ title, zone }: { readonly title: string; readonly zone: string | null }) {
+  return (
+    <h2>
+      {title}
+      {zone !== null && <span className={classes['zone']}> below: {zone}</span>}
+    </h2>
+  );
+}
+
 /** What the schedule's own clocks show, where the reader's show something else. */
 function Zoned({ at, zone }: { readonly at: string; readonly zone: string | null }) {
   if (zone === null) return null;
-  return (
-    <span className={classes['zoned']}>
-      {wallClock(at, zone)} <span className="quiet">{zone}</span>
-    </span>
-  );
+  return <span className={classes['zoned']}>{wallClock(at, zone)}</span>;
 }
 
 function TickRow({ tick, zone }: { readonly tick: ScheduleTick; readonly zone: string | null }) {

@@ -13,7 +13,7 @@ export function Totals({ counts }: { readonly counts: readonly ScheduleCount[] }
       <h2>Totals</h2>
       <Table
         label="Nominal times by what became of them"
-        columns={['', ...buckets, 'in all']}
+        columns={['Whose', ...buckets, 'in all']}
         rows={rows.map(({ origin, totals, sum }) => ({
           key: origin,
           cells: [
