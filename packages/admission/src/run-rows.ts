@@ -1,7 +1,21 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
-import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
+import {
+  type AdmissionWrite,
+  needsSecondPerson,
+  type Policy,
+  type RoutePolicy,
+  type RunSpec,
+  type Signal,
+} from '@headgate/domain';
 import { claimOf } from '@headgate/sources';
-import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
+import type {
+  DimensionKey,
+  Dimensions,
+  NewApproval,
+  NewQueueItem,
+  NewRun,
+  RepositoryKey,
+} from '@headgate/store';
 import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';
 
@@ -85,6 +99,19 @@ export function newQueueItem(admit: Admit, prepared: Prepared, context: RowConte
     },
     context.dimensions,
   );
+}
+
+/** What a person is asked about a run whose agent may not start by itself. */
+export function newApproval(admit: Admit, prepared: Prepared, context: RowContext): NewApproval {
+  const { tenant } = prepared.candidate;
+  const { risk } = routeOf(prepared);
+  return {
+    runId: admit.runId,
+    subject: 'admission',
+    policyVersion: context.policyVersion,
+    operations: [],
+    fourEyes: needsSecondPerson({ tenant: tenant.id, risk }, context.policy),
+  };
 }
 
 export interface RowContext {

@@ -3,7 +3,7 @@
  *
  * Who may write: the holder of the fence, under the lease row's lock. The lease need not be current: until the
  * reaper has taken it the work is the holder's to hand in (SQL rule 5). Lock order: tenant_day (only if there is a
- * cost to settle; waited for while nothing else is held), lease, run, deferred_signal.
+ * cost to settle; waited for while nothing else is held), lease, run, approval, deferred_signal.
  *  - finish against reaper: whoever locks the lease row first wins; the other finds no row and writes nothing.
  *  - finish against cancel: the run's status is read under its lock. CANCEL_REQUESTED ends CANCELLED, with the
  *    attempt's evidence kept; a terminal run refuses.
@@ -32,6 +32,7 @@ import { isDataFault } from '../connection/faults.js';
 import { statement } from '../connection/statement.js';
 import type { Fence } from '../fence.js';
 import { tell } from '../history.js';
+import { approvals, type NewApproval } from '../tables/approvals.js';
 import { type AttemptEnd, attempts } from '../tables/attempts.js';
 import { leases } from '../tables/leases.js';
 import { queueItems } from '../tables/queue-items.js';
@@ -51,9 +52,12 @@ export type AttemptOutcome =
   | { readonly kind: 'no-work'; readonly reasonCode: ReasonCode; readonly detail: string | null }
   | { readonly kind: 'policy-denied'; readonly reasonCode: ReasonCode; readonly detail: string | null }
   /** The result is sealed and a person publishes it. */
-  | { readonly kind: 'needs-approval' }
+  | { readonly kind: 'needs-approval'; readonly proposal: Proposal; readonly detail: string | null }
   /** The agent is known to have stopped after a cancel. */
   | { readonly kind: 'cancelled' };
+
+/** What a person will be asked about the sealed result. */
+export type Proposal = Pick<NewApproval, 'policyVersion' | 'operations' | 'fourEyes'>;
 
 export interface FinishRequest {
   readonly fence: Fence;
@@ -209,6 +213,8 @@ export interface Ending {
   /** Null: it is not queued again. */
   readonly requeueDelayMs: number | null;
   readonly deadLetter: boolean;
+  /** Null: it does not wait for a person. */
+  readonly proposal: Proposal | null;
 }
 
 /** Lease rows and run rows of all endings are locked by the caller. */
@@ -233,6 +239,12 @@ export async function writeEndings(c: Connection, endings: readonly Ending[]): P
     ),
     settleDay(c, endings),
     queueItems.requeue(c, requeued),
+    approvals.request(
+      c,
+      endings.flatMap(({ runId, proposal }) =>
+        proposal === null ? [] : [{ ...proposal, runId, subject: 'proposal' as const }],
+      ),
+    ),
     leases.release(
       c,
       endings.map((e) => e.runId),
@@ -295,6 +307,10 @@ function endingOf(run: LockedRun, request: FinishRequest, random: Random): Endin
     counters: decided.counters,
     requeueDelayMs: status === 'QUEUED' ? decided.delayMs : null,
     deadLetter: decided.deadLetter && !cancelling,
+    proposal:
+      status === 'WAITING_APPROVAL' && request.result.kind === 'needs-approval'
+        ? request.result.proposal
+        : null,
     walk: {
       runId: run.runId,
       from: run.status,
@@ -336,7 +352,12 @@ function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided
         detail: result.detail,
       };
     case 'needs-approval':
-      return { ...plain, finish: { kind: 'needs-approval' }, reasonCode: 'APPROVAL_REQUIRED' };
+      return {
+        ...plain,
+        finish: { kind: 'needs-approval' },
+        reasonCode: 'APPROVAL_REQUIRED',
+        detail: result.detail,
+      };
     case 'cancelled':
       return { ...plain, finish: { kind: 'cancelled' }, reasonCode: run.reasonCode ?? 'CANCELLED_BY_USER' };
     case 'handed-back':

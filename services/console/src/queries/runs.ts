@@ -37,6 +37,7 @@ export interface RunRow {
   readonly generation: number;
   readonly status: RunStatus;
   readonly reasonCode: ReasonCode | null;
+  readonly reasonDetail: string | null;
   readonly statusAt: Date;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
@@ -64,7 +65,7 @@ export const runRows = (c: Connection, ids: readonly RunId[]): Promise<RunRow[]>
         sql`select r.id, r.task_id as "taskId", r.receipt_id as "receiptId", t.key as tenant, r.route,
                    ${REPOSITORY_OF_RUN} as repository, r.agent, r.mode, k.work_key as "workKey",
                    r.input_version as "inputVersion", r.generation, r.status, r.reason_code as "reasonCode",
-                   r.status_at as "statusAt", r.created_at as "createdAt", r.started_at as "startedAt",
+                   r.reason_detail as "reasonDetail", r.status_at as "statusAt", r.created_at as "createdAt", r.started_at as "startedAt",
                    r.finished_at as "finishedAt", r.attempt_no as "attemptNo", r.branch, r.queue, r.priority,
                    r.concurrency_key as "concurrencyKey", r.policy_version as "policyVersion",
                    r.spec->'limits' as limits, r.cost_usd as "costUsd",

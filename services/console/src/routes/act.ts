@@ -107,7 +107,7 @@ async function cancelOneRun(
     throw wrongState(`Run ${id} has ended: ${stopped.status}. What has ended cannot be cancelled.`);
   }
   if (stopped.result === 'requested') await context.bus.wake('cancel', { runId });
-  const run = await inScope(context, caller, (c) => runDetail(c, waiting, runId));
+  const run = await inScope(context, caller, (c) => runDetail(c, waiting, caller, runId));
   if (run === null) throw notFound(`Run ${id}`);
   return run;
 }

@@ -1,3 +1,4 @@
+export * from './approval.js';
 export * from './explanation.js';
 export * from './goals.js';
 export * from './log.js';

@@ -1,5 +1,6 @@
 import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
 import type { Artifact, Run, RunDetail, RunResult, Waiting } from '@headgate/sdk';
+import { approvalSchema, runActionSchema } from './approval.js';
 import {
   filterText,
   instant,
@@ -77,10 +78,26 @@ const runShape = {
 export const runSchema = shapeOf<Run>()(z.object(runShape).openapi('Run'));
 export const runPage = pageOf(runSchema, 'RunPage');
 
+const attemptLease = z
+  .object({
+    acquiredAt: instant,
+    expiresAt: instant.nullable(),
+    renewedAt: instant.nullable(),
+    beatMs: z.number().nullable().openapi({
+      description: 'Mean distance of the renewals: heartbeats leave no row each. Null before the first',
+    }),
+    renewals: z.number().int().nullable(),
+    releasedAt: instant.nullable(),
+    lostAt: instant.nullable(),
+  })
+  .openapi('AttemptLease');
+
 export const runDetailSchema = shapeOf<RunDetail>()(
   z
     .object({
       ...runShape,
+      actions: z.array(runActionSchema),
+      approval: orNull(approvalSchema),
       lease: z.object({ acquiredAt: instant, expiresAt: instant, renewUntil: instant }).nullable(),
       attempts: z.array(
         z.object({
@@ -95,6 +112,7 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           startedAt: instant,
           finishedAt: instant.nullable(),
           costUsd: usd,
+          lease: attemptLease,
           evidence: z.unknown(),
         }),
       ),
@@ -191,6 +209,7 @@ export const runResultSchema = shapeOf<RunResult>()(
       baseVersion: z.string(),
       commitSha: z.string().nullable(),
       bytes: z.number(),
+      sha256: z.string(),
       sealedAt: instant,
       summary: z.string().nullable(),
       verification: z.unknown(),
