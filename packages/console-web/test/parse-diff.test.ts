@@ -17,6 +17,10 @@ const change = fc.oneof(
   line.map((text) => ({ kind: 'removed' as const, text })),
 );
 const hunk = fc.record({ gap: fc.nat(50), changes: fc.array(change, { minLength: 1, maxLength: 12 }) });
+interface Hunk {
+  readonly gap: number;
+  readonly changes: readonly { readonly kind: 'same' | 'added' | 'removed'; readonly text: string }[];
+}
 const SIGNS = { same: ' ', added: '+', removed: '-' } as const;
 
 interface Written {
@@ -25,7 +29,7 @@ interface Written {
 }
 
 /** Hunks as git writes them, and what has to be read from them. */
-function written(path: string, hunks: readonly fc.infer<typeof hunk>[]): Written {
+function written(path: string, hunks: readonly Hunk[]): Written {
   const text = [`diff --git a/${path} b/${path}`, 'index 1111111..2222222 100644', `--- a/${path}`];
   text.push(`+++ b/${path}`);
   const lines: DiffLine[] = [];

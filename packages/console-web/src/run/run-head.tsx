@@ -7,12 +7,11 @@ import { Fact, Facts } from '../parts/facts.js';
 import { Id, OutsideLink } from '../parts/id.js';
 import { Lasting, Moment } from '../parts/moment.js';
 import { StatusBadge, words } from '../parts/status.js';
-import { useMayAct } from '../session/signed-in.js';
+import { ApprovalBox } from './approval.js';
 import classes from './run.module.css';
 import { RunActions } from './run-actions.js';
 
 export function RunHead({ run }: { readonly run: RunDetail }) {
-  const mayAct = useMayAct();
   return (
     <header className={classes['head']}>
       <div className={classes['title']}>
@@ -26,9 +25,10 @@ export function RunHead({ run }: { readonly run: RunDetail }) {
             <span>{sentenceOf(run)}</span>
           </p>
         </div>
-        {mayAct && <RunActions run={run} />}
+        <RunActions run={run} />
       </div>
       {run.waiting !== null && <WaitingBox waiting={run.waiting} />}
+      <ApprovalBox run={run} />
       <Details run={run} />
     </header>
   );
