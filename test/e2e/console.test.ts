@@ -4,6 +4,7 @@ import { claimRun, describeWithTool, eventually, finishRun, seedRun, testDepth }
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { aBrowser, aWindow, signIn, type Window } from './browser.js';
+import { aCuttableLine } from './cuttable-line.js';
 import { aStory, DELIVERY, type Story } from './story.js';
 
 const WITHIN = { deadlineMs: 15_000, everyMs: 100 };
@@ -66,6 +67,31 @@ describeWithTool('chromium', 'the web console', () => {
     await finishRun(test.store, lease, { kind: 'succeeded', reasonCode: 'NO_CHANGE' });
     await shown.locator('[data-status="succeeded"]').waitFor();
     expect(await window.page.evaluate('performance.timeOrigin')).toBe(before);
+  });
+
+  it('says since when the page is old while nothing comes through, and goes on by itself', async () => {
+    const line = await aCuttableLine(story.test.url);
+    const window = await aWindow(browser);
+    const { page } = window;
+    await signIn(window, line.url, story.test.tokens.admin);
+    await row(window, story.finished).waitFor();
+    const before = await page.evaluate('performance.timeOrigin');
+    line.cut();
+    const notice = page.getByText(
+      /^The connection is lost\. This page shows what was known at \d\d:\d\d:\d\d/,
+    );
+    await notice.waitFor();
+    await window.inspect('lost');
+    const { test } = story;
+    const missed = await seedRun(test.store, { tenant: test.tenant });
+    line.mend();
+    await row(window, formatId('run', missed.runId)).waitFor();
+    await notice.waitFor({ state: 'detached' });
+    expect(await page.evaluate('performance.timeOrigin')).toBe(before);
+    await finishRun(test.store, await claimRun(test.store, missed), {
+      kind: 'succeeded',
+      reasonCode: 'NO_CHANGE',
+    });
   });
 
   it('Q9: shows a run’s log, which is searched and read from either end, its diff, and what it did outside', async () => {
