@@ -60,13 +60,24 @@ function LaneRow({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }
           </span>
         ))}
         <LeaseMarks lane={lane} scale={scale} />
-        {loss !== null && <span className={classes['lost']}>✕ lost {clock(loss.lostMs)}</span>}
+        {loss !== null && <LossMark lostMs={loss.lostMs} scale={scale} />}
       </div>
     </li>
   );
 }
 
 const clock = (atMs: number): string => exact(new Date(atMs).toISOString(), new Date());
+
+/** Beside the instant, on the side that has room. */
+function LossMark({ lostMs, scale }: { readonly lostMs: number; readonly scale: Scale }) {
+  const at = scale.place(lostMs);
+  const side = at > 40 ? { right: `${100 - at}%` } : { left: `${at}%` };
+  return (
+    <span className={classes['lost']} style={side}>
+      ✕ lost {clock(lostMs)}
+    </span>
+  );
+}
 
 function LeaseMarks({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }) {
   const { beats, leaseUntilMs, loss } = lane;
@@ -118,14 +129,16 @@ const NAMED_FROM_PERCENT = 9;
 function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) {
   const left = scale.place(bar.fromMs);
   const width = Math.max(0.3, scale.place(bar.toMs) - left);
+  const isNamed = width >= NAMED_FROM_PERCENT;
+  const marks = [isNamed ? 'named' : '', bar.isOpen ? 'open' : ''].map((mark) => classes[mark] ?? '');
   return (
     <span
-      className={`${classes['bar']} ${classes[bar.stage] ?? ''} ${bar.isOpen ? classes['open'] : ''}`}
+      className={`${classes['bar']} ${classes[bar.stage] ?? ''} ${marks.join(' ')}`}
       style={{ left: `${left}%`, width: `${width}%` }}
       title={barWords(bar)}
       aria-hidden="true"
     >
-      {width >= NAMED_FROM_PERCENT && words(bar.stage)}
+      {isNamed && words(bar.stage)}
     </span>
   );
 }
