@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import { atEnd, requireTool } from '@headgate/testkit';
+import { atEnd, requireTool, testDepth } from '@headgate/testkit';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
@@ -42,6 +42,20 @@ export interface WindowOptions {
   readonly width?: number;
   readonly scheme?: 'light' | 'dark';
 }
+
+/** Every day each theme and each width once; deeper, each with each. */
+export const LOOKS: readonly Required<WindowOptions>[] =
+  testDepth() === 'deep'
+    ? [
+        { scheme: 'light', width: 1280 },
+        { scheme: 'light', width: 360 },
+        { scheme: 'dark', width: 1280 },
+        { scheme: 'dark', width: 360 },
+      ]
+    : [
+        { scheme: 'light', width: 1280 },
+        { scheme: 'dark', width: 360 },
+      ];
 
 export async function aWindow(browser: Browser, options: WindowOptions = {}): Promise<Window> {
   const { width = 1280, scheme = 'light' } = options;

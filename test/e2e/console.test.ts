@@ -3,7 +3,7 @@ import { formatId } from '@headgate/domain';
 import { claimRun, describeWithTool, eventually, finishRun, seedRun, testDepth } from '@headgate/testkit';
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
-import { aBrowser, aWindow, signIn, type Window } from './browser.js';
+import { aBrowser, aWindow, LOOKS, signIn, type Window } from './browser.js';
 import { aCuttableLine } from './cuttable-line.js';
 import { aStory, DELIVERY, type Story } from './story.js';
 
@@ -252,34 +252,31 @@ describeWithTool('chromium', 'the web console', () => {
     expect(new URL(window.page.url()).search).toBe('?next=%2Freceipts');
   });
 
-  // Every day each theme and each width once; deeper, each with each.
-  for (const scheme of ['light', 'dark'] as const) {
-    for (const width of IS_DEEP ? [1280, 360] : [scheme === 'light' ? 1280 : 360]) {
-      it(`is accessible and fits on every page, ${scheme}, ${width} pixels wide`, {
-        timeout: A_MINUTE,
-      }, async () => {
-        const window = await enter({ scheme, width });
-        const { page } = window;
-        const pages: readonly (readonly [string, string, string])[] = [
-          ['runs', '/', `[data-run="${story.finished}"]`],
-          ['run', `/runs/${story.finished}`, 'text=found the defect'],
-          ['run-waiting', `/runs/${formatId('run', story.waiting.runId)}`, 'text=Starts when'],
-          ['run-diff', `/runs/${story.finished}?tab=diff`, 'text=return a + b;'],
-          ['run-operations', `/runs/${story.finished}?tab=operations`, 'text=confirmed'],
-          ['run-events', `/runs/${story.finished}?tab=events`, 'text=run.claimed'],
-          ['receipts', '/receipts', 'text=DUPLICATE_DELIVERY'],
-          ['why', `/why?ref=${story.finished}`, 'text=run.claimed'],
-          ['why-empty', '/why', 'text=Search for anything'],
-          ['docs', '/docs', 'text=openapi.json'],
-          ['demo', '/demo', 'text=No demo has run.'],
-        ];
-        for (const [name, path, seen] of pages) {
-          await page.goto(story.test.url + path);
-          await page.locator(seen).first().waitFor();
-          await window.inspect(name);
-        }
-      });
-    }
+  for (const { scheme, width } of LOOKS) {
+    it(`is accessible and fits on every page, ${scheme}, ${width} pixels wide`, {
+      timeout: A_MINUTE,
+    }, async () => {
+      const window = await enter({ scheme, width });
+      const { page } = window;
+      const pages: readonly (readonly [string, string, string])[] = [
+        ['runs', '/', `[data-run="${story.finished}"]`],
+        ['run', `/runs/${story.finished}`, 'text=found the defect'],
+        ['run-waiting', `/runs/${formatId('run', story.waiting.runId)}`, 'text=Starts when'],
+        ['run-diff', `/runs/${story.finished}?tab=diff`, 'text=return a + b;'],
+        ['run-operations', `/runs/${story.finished}?tab=operations`, 'text=confirmed'],
+        ['run-events', `/runs/${story.finished}?tab=events`, 'text=run.claimed'],
+        ['receipts', '/receipts', 'text=DUPLICATE_DELIVERY'],
+        ['why', `/why?ref=${story.finished}`, 'text=run.claimed'],
+        ['why-empty', '/why', 'text=Search for anything'],
+        ['docs', '/docs', 'text=openapi.json'],
+        ['demo', '/demo', 'text=No demo has run.'],
+      ];
+      for (const [name, path, seen] of pages) {
+        await page.goto(story.test.url + path);
+        await page.locator(seen).first().waitFor();
+        await window.inspect(name);
+      }
+    });
   }
 
   it(`scrolls through ${MANY} runs with a bounded page and bounded requests`, {

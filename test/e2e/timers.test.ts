@@ -2,7 +2,7 @@
 import { describeWithTool } from '@headgate/testkit';
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
-import { aBrowser, aWindow, signIn, type Window } from './browser.js';
+import { aBrowser, aWindow, LOOKS, signIn, type Window } from './browser.js';
 import { aTimersStory, type TimersStory, ZONE } from './timers-story.js';
 
 const A_MINUTE = 90_000;
@@ -111,8 +111,7 @@ describeWithTool('chromium', 'schedules and goals in the web console', () => {
     }
   });
 
-  for (const scheme of ['light', 'dark'] as const) {
-    const width = scheme === 'light' ? 1280 : 360;
+  for (const { scheme, width } of LOOKS) {
     it(`is accessible and fits, ${scheme}, ${width} pixels wide`, { timeout: A_MINUTE }, async () => {
       const window = await enter({ scheme, width });
       const { page } = window;

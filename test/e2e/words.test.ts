@@ -3,7 +3,7 @@ import { formatId } from '@headgate/domain';
 import { describeWithTool, proposedRun } from '@headgate/testkit';
 import type { Browser } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
-import { aBrowser, aWindow, signIn, type Window } from './browser.js';
+import { aBrowser, aWindow, LOOKS, signIn, type Window } from './browser.js';
 import { aWordsStory, DELIVERIES, DEMO, type WordsStory } from './words-story.js';
 
 const A_MINUTE = 90_000;
@@ -92,8 +92,7 @@ describeWithTool('chromium', 'a person’s word in the web console', () => {
     await window.inspect('demo-ended');
   });
 
-  for (const scheme of ['light', 'dark'] as const) {
-    const width = scheme === 'light' ? 1280 : 360;
+  for (const { scheme, width } of LOOKS) {
     it(`is accessible and fits, ${scheme}, ${width} pixels wide`, { timeout: A_MINUTE }, async () => {
       const { store, tenant } = story.test;
       const open = formatId('run', (await proposedRun(store, { tenant })).runId);
