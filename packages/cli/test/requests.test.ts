@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { headgate, temporaryFolder } from './command-line.js';
 import { fakeInstance } from './instance.js';
-import { RECEIPT, RUN, WAITING_RUN } from './samples.js';
+import { PROPOSED_RUN, RECEIPT, RUN, WAITING_RUN } from './samples.js';
 
 const page = (...items: unknown[]) => ({ status: 200, body: { items, nextCursor: null } });
 const signal = {
@@ -90,6 +90,34 @@ describe('what a command asks the instance', () => {
       ['/v1/runs/run_1/retry', {}],
       ['/v1/runs/run_1/retry', { cancelLive: true }],
     ]);
+  });
+
+  it('publishes, discards, approves and declines exactly the request that it has read', async () => {
+    const dataDir = await temporaryFolder();
+    const { heard } = await fakeInstance(dataDir, ({ method }) =>
+      method === 'GET' ? { status: 200, body: PROPOSED_RUN } : { status: 202, body: RUN },
+    );
+    for (const word of ['publish', 'discard', 'approve', 'decline']) {
+      expect((await headgate(['runs', word, 'run_1', '--reason', 'read'], { dataDir })).code).toBe(0);
+    }
+    const said = { approvalId: PROPOSED_RUN.approval?.id, reason: 'read' };
+    expect(
+      heard.filter(({ method }) => method === 'POST').map(({ url, body }) => [url, JSON.parse(body)]),
+    ).toEqual([
+      ['/v1/runs/run_1/publish', said],
+      ['/v1/runs/run_1/discard', said],
+      ['/v1/runs/run_1/approve', said],
+      ['/v1/runs/run_1/decline', said],
+    ]);
+  });
+
+  it('shows of a proposal what would be pushed where, and only the next steps that are allowed', async () => {
+    const dataDir = await temporaryFolder();
+    await fakeInstance(dataDir, () => ({ status: 200, body: PROPOSED_RUN }));
+    const { out } = await headgate(['runs', 'show', 'run_1'], { dataDir });
+    expect(out).toContain('cccccccccccc to refs/heads/agent/task_01k/run_01k of acme/api');
+    expect(out).toContain('headgate runs publish run_01k');
+    expect(out).not.toContain('headgate runs cancel');
   });
 
   it('prints with --json, before or after the command, exactly the API’s document', async () => {

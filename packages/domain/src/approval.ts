@@ -15,7 +15,6 @@ import type { OperationKind } from './operation.js';
 import type { Policy, Risk, TenantPolicy } from './policy.js';
 import type { ReasonCode } from './reasons.js';
 
-
 export const APPROVAL_SUBJECTS = ['admission', 'proposal'] as const;
 export type ApprovalSubject = (typeof APPROVAL_SUBJECTS)[number];
 

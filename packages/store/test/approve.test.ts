@@ -22,11 +22,9 @@ import { holdRows, sessionsWait } from './sessions.js';
 const runOut = (db: TestStore, run: SeededRun) =>
   rows(db, 'update headgate.approval set expires_at = clock_timestamp() where run_id = $1', [run.runId]);
 const requestsOf = (db: TestStore, run: SeededRun) =>
-  rows(
-    db,
-    'select outcome, decided_by as by, reason from headgate.approval where run_id = $1 order by id',
-    [run.runId],
-  );
+  rows(db, 'select outcome, decided_by as by, reason from headgate.approval where run_id = $1 order by id', [
+    run.runId,
+  ]);
 const answerOf = async (heard: ReturnType<typeof say>) => (await heard)?.answer.kind;
 
 describe('what a person is asked', () => {
@@ -83,7 +81,9 @@ describe('what was said', () => {
       status: 'QUEUED',
     });
     expect((await stepsOf(db, run.runId)).at(-1)).toBe('WAITING_APPROVAL -> QUEUED');
-    expect(await requestsOf(db, run)).toEqual([{ outcome: 'approved', by: 'token:mona', reason: 'looks right' }]);
+    expect(await requestsOf(db, run)).toEqual([
+      { outcome: 'approved', by: 'token:mona', reason: 'looks right' },
+    ]);
     const [item] = await rows<{ state: string; dispatch_no: number }>(
       db,
       'select state, dispatch_no from headgate.queue_item',
@@ -271,7 +271,9 @@ describe('requests that nobody answers', () => {
     const db = await testStore();
     const run = await proposedRun(db);
     await say(db, run, 'publish');
-    await rows(db, "update headgate.approval set outcome = null, decided_at = null where run_id = $1", [run.runId]);
+    await rows(db, 'update headgate.approval set outcome = null, decided_at = null where run_id = $1', [
+      run.runId,
+    ]);
     await runOut(db, run);
     expect(await expireApprovals(db.service, [run.runId], 'reconciler')).toEqual([]);
     expect(await requestsOf(db, run)).toMatchObject([{ outcome: 'withdrawn' }]);

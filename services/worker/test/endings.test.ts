@@ -2,15 +2,7 @@ import { formatId, type RunSpec } from '@headgate/domain';
 import { chooseSandbox, PidNamespace, ProcessGroup } from '@headgate/runtimes';
 import { approvals, queueItems } from '@headgate/store';
 import { armFailPoint } from '@headgate/telemetry';
-import {
-  aRoute,
-  atEnd,
-  dispatchRun,
-  eventually,
-  type SeededRun,
-  say,
-  someLimits,
-} from '@headgate/testkit';
+import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, say, someLimits } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { DEFECT, eventsOf, exampleAgent, rowsOf, type Workshop, workshop } from './workshop.js';
 
@@ -28,8 +20,7 @@ const artifactsOf = async (shop: Workshop, run: SeededRun) =>
       [run.runId],
     )
   ).map((row) => row.name);
-const requestOf = (shop: Workshop, run: SeededRun) =>
-  shop.db.service.use((c) => approvals.of(c, run.runId));
+const requestOf = (shop: Workshop, run: SeededRun) => shop.db.service.use((c) => approvals.of(c, run.runId));
 const branchOf = (run: SeededRun) => `agent/${formatId('task', run.taskId)}/${formatId('run', run.runId)}`;
 
 /** One attempt, no retry, so that its reason is the run's end. */

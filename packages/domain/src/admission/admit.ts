@@ -51,8 +51,7 @@ export function admit(asked: Asked, plan: AdmitPlan): Decision {
   if (full !== null) return full;
 
   const needsApproval =
-    candidate.verdict?.reasonCode === 'APPROVAL_REQUIRED' ||
-    needsConsent(candidate.tenant, asked.route.risk);
+    candidate.verdict?.reasonCode === 'APPROVAL_REQUIRED' || needsConsent(candidate.tenant, asked.route.risk);
   const generation = plan.generation ?? task.generation;
   const publication = plan.publication ?? task.publication;
   const isTaskChanged = generation !== task.generation || publication !== task.publication || task.cancelled;

@@ -91,7 +91,8 @@ export const approvals = {
     c: Connection,
     runId: RunId,
     approvalId: ApprovalId | null = null,
-  ): Promise<ApprovalRequest | null> => (await c.run<ApprovalRequest>(newest, [runId, approvalId]))[0] ?? null,
+  ): Promise<ApprovalRequest | null> =>
+    (await c.run<ApprovalRequest>(newest, [runId, approvalId]))[0] ?? null,
   /** What nobody has answered yet of these runs. */
   open: (c: Connection, runIds: readonly RunId[]): Promise<OpenApproval[]> =>
     runIds.length === 0 ? Promise.resolve([]) : c.run<OpenApproval>(open, [runIds]),

@@ -71,9 +71,7 @@ async function sayOnce(c: Connection, said: Said): Promise<Heard | null> {
   await approvals.decide(c, [runId], outcome, { actor, reason });
   if (outcome === 'approved') await restoredItems.insert(c, [said.item]);
   const data = { approvalId: answer.request.id, reason };
-  await walk(c, [
-    { runId, from: run.status, actor, steps: steps.map((to) => ({ to, reasonCode, data })) },
-  ]);
+  await walk(c, [{ runId, from: run.status, actor, steps: steps.map((to) => ({ to, reasonCode, data })) }]);
   if (outcome === 'declined') await closeRuns(c, [runId]);
   return { answer, status: steps.at(-1) ?? run.status };
 }
@@ -92,7 +90,11 @@ async function lockWithTasks(c: Connection, runIds: readonly RunId[]): Promise<r
 const EXPIRED: ReasonCode = 'APPROVAL_EXPIRED';
 
 /** Requests that nobody answered in time: their runs are EXPIRED (APPROVAL_EXPIRED). Returns those. */
-export function expireApprovals(pool: Pool, runIds: readonly RunId[], actor: string): Promise<readonly RunId[]> {
+export function expireApprovals(
+  pool: Pool,
+  runIds: readonly RunId[],
+  actor: string,
+): Promise<readonly RunId[]> {
   if (runIds.length === 0) return Promise.resolve([]);
   return pool.transaction(async (c) => {
     const waiting = new Set(

@@ -30,8 +30,7 @@ export function actionsOf(
 ): readonly RunAction[] {
   if (isTerminal(status)) return [actionOf('retry', 'operator', caller, null)];
   if (isCancelling(status)) return [];
-  const words =
-    status === 'WAITING_APPROVAL' && request !== null ? wordsOf(status, request, caller) : [];
+  const words = status === 'WAITING_APPROVAL' && request !== null ? wordsOf(status, request, caller) : [];
   return [...words, actionOf('cancel', 'operator', caller, null)];
 }
 

@@ -58,7 +58,14 @@ export async function attemptsOf(c: Connection, runId: RunId): Promise<RunAttemp
   });
 }
 
-function leaseOf({ status, startedAt, finishedAt, renewals, renewedAt, expiresAt }: AttemptRow): AttemptLease {
+function leaseOf({
+  status,
+  startedAt,
+  finishedAt,
+  renewals,
+  renewedAt,
+  expiresAt,
+}: AttemptRow): AttemptLease {
   const isLost = status === 'lost';
   return {
     // An attempt begins in the transaction that takes its lease.

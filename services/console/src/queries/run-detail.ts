@@ -1,11 +1,5 @@
 /** One run with everything about it. */
-import {
-  type EventId,
-  formatId,
-  type ReasonCode,
-  type RunId,
-  type RunStatus,
-} from '@headgate/domain';
+import { type EventId, formatId, type ReasonCode, type RunId, type RunStatus } from '@headgate/domain';
 import type { RunDetail, RunEvent, RunLease, RunOperation, RunUsage } from '@headgate/sdk';
 import { approvals, type Connection } from '@headgate/store';
 import { sql } from 'drizzle-orm';

@@ -6,7 +6,12 @@ import { itemsOfRuns } from '@headgate/admission';
 import {
   type ApprovalId,
   formatId,
-  parseId, type RunId, WORD_MEANINGS, type Word, type WordRefusal } from '@headgate/domain';
+  parseId,
+  type RunId,
+  WORD_MEANINGS,
+  type Word,
+  type WordRefusal,
+} from '@headgate/domain';
 import type { RunDetail } from '@headgate/sdk';
 import { HttpProblem, type ServiceContext } from '@headgate/service';
 import { type Heard, type RestoredItem, sayWord } from '@headgate/store';
