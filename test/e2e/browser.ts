@@ -23,6 +23,10 @@ const FLAGS = [
   '--disable-sync',
 ];
 
+/** A browser beside other tests on two cores is slow at times: only what never comes is a fault. */
+const STEP_TIMEOUT_MS = 30_000;
+export const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 120_000 };
+
 export async function aBrowser(): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: requireTool('chromium'), args: FLAGS });
   atEnd(() => browser.close());
@@ -70,7 +74,7 @@ export async function aWindow(browser: Browser, options: WindowOptions = {}): Pr
     await page.screenshot({ path: join(SHOTS, 'last.png') }).catch(() => {});
     await context.close();
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(STEP_TIMEOUT_MS);
   const faults: string[] = [];
   page.on('pageerror', (fault) => faults.push(String(fault)));
   page.on('console', (message) => {

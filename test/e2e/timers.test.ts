@@ -1,11 +1,11 @@
 /** Schedules and goals in a real browser. */
 import { describeWithTool } from '@headgate/testkit';
 import type { Browser } from 'playwright-core';
-import { beforeAll, expect, it } from 'vitest';
-import { aBrowser, aWindow, LOOKS, signIn, type Window } from './browser.js';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { aBrowser, aWindow, LOOKS, signIn, TIMEOUTS, type Window } from './browser.js';
 import { aTimersStory, type TimersStory, ZONE } from './timers-story.js';
 
-const A_MINUTE = 90_000;
+vi.setConfig(TIMEOUTS);
 
 describeWithTool('chromium', 'schedules and goals in the web console', () => {
   let browser: Browser;
@@ -112,7 +112,7 @@ describeWithTool('chromium', 'schedules and goals in the web console', () => {
   });
 
   for (const { scheme, width } of LOOKS) {
-    it(`is accessible and fits, ${scheme}, ${width} pixels wide`, { timeout: A_MINUTE }, async () => {
+    it(`is accessible and fits, ${scheme}, ${width} pixels wide`, async () => {
       const window = await enter({ scheme, width });
       const { page } = window;
       for (const [name, path, seen] of [

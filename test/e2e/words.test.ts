@@ -2,11 +2,11 @@
 import { formatId } from '@headgate/domain';
 import { describeWithTool, proposedRun } from '@headgate/testkit';
 import type { Browser } from 'playwright-core';
-import { beforeAll, expect, it } from 'vitest';
-import { aBrowser, aWindow, LOOKS, signIn, type Window } from './browser.js';
+import { beforeAll, expect, it, vi } from 'vitest';
+import { aBrowser, aWindow, LOOKS, signIn, TIMEOUTS, type Window } from './browser.js';
 import { aWordsStory, DELIVERIES, DEMO, type WordsStory } from './words-story.js';
 
-const A_MINUTE = 90_000;
+vi.setConfig(TIMEOUTS);
 
 describeWithTool('chromium', 'a person’s word in the web console', () => {
   let browser: Browser;
@@ -93,7 +93,7 @@ describeWithTool('chromium', 'a person’s word in the web console', () => {
   });
 
   for (const { scheme, width } of LOOKS) {
-    it(`is accessible and fits, ${scheme}, ${width} pixels wide`, { timeout: A_MINUTE }, async () => {
+    it(`is accessible and fits, ${scheme}, ${width} pixels wide`, async () => {
       const { store, tenant } = story.test;
       const open = formatId('run', (await proposedRun(store, { tenant })).runId);
       const window = await enter({ scheme, width });

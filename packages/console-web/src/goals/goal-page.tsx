@@ -103,6 +103,12 @@ function UnderWay({ goal: { phase, runId, nextAt } }: { readonly goal: GoalDetai
   );
 }
 
+const WITHOUT_NOTE: Readonly<Record<Exclude<GoalDetail['state'], 'active'>, string>> = {
+  paused: 'Paused without a note.',
+  done: 'The condition holds.',
+  'given-up': 'A bound was reached.',
+};
+
 /** Paused, done or given up: by whom, why, and the receipt that holds the evidence. */
 function HowItEnded({ goal }: { readonly goal: GoalDetail }) {
   const { state, note, reasonCode, stateAt, stateBy, receiptId } = goal;
@@ -111,7 +117,7 @@ function HowItEnded({ goal }: { readonly goal: GoalDetail }) {
     <section aria-label="Why it does not go on" className={classes[state]}>
       <p>
         {reasonCode !== null && <b>{reasonCode} </b>}
-        {note ?? (state === 'done' ? 'The condition holds.' : '')}
+        {note ?? WITHOUT_NOTE[state]}
       </p>
       <p>
         {state} at <Moment at={stateAt} isRelative />
