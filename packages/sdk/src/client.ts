@@ -6,6 +6,8 @@ import type {
   Artifact,
   Backfill,
   BackfillRequest,
+  BulkAnswer,
+  BulkRequest,
   Caller,
   CancelRequest,
   DeadLetter,
@@ -66,6 +68,8 @@ export interface Client {
     cancel(id: string, request?: CancelRequest): Promise<RunDetail>;
     /** A new run of the same version. */
     retry(id: string, request?: AgainRequest): Promise<SignalAnswer>;
+    /** One act on many runs: ask with `dryRun` first, then with the token of its answer. */
+    bulk(request: BulkRequest): Promise<BulkAnswer>;
     /** Lets a sealed result be published; a worker does it. */
     publish(id: string, request?: WordRequest): Promise<RunDetail>;
     discard(id: string, request?: WordRequest): Promise<RunDetail>;
@@ -142,6 +146,7 @@ export function createClient(options: ClientOptions): Client {
       get: (id) => get(at('runs', id)),
       cancel: (id, request = {}) => post(at('runs', id, '/cancel'), request),
       retry: (id, request = {}) => post(at('runs', id, '/retry'), request),
+      bulk: (request) => post('/v1/runs:bulk', request),
       publish: (id, request = {}) => post(at('runs', id, '/publish'), request),
       discard: (id, request = {}) => post(at('runs', id, '/discard'), request),
       approve: (id, request = {}) => post(at('runs', id, '/approve'), request),

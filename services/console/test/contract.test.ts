@@ -44,6 +44,7 @@ let requestId: IsolatedConsole['requestId'];
 const BODIES: Readonly<Record<string, object>> = {
   resetTask: { cancelLive: true },
   retryRun: { cancelLive: true },
+  actOnRuns: { action: 'cancel', filter: { route: 'no-such-route' }, dryRun: true },
   backfillSchedule: { from: '2026-01-01T00:00:00Z', until: '2026-01-01T03:00:00Z' },
 };
 

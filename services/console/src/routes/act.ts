@@ -5,10 +5,13 @@ import type { ServiceContext } from '@headgate/service';
 import { cancelRun, cancelTask } from '@headgate/store';
 import { type AgainContext, resetTask, retryRun } from '../again/index.js';
 import { actorOf, type Caller } from '../auth/index.js';
+import { actOnMany } from '../bulk/index.js';
 import { notFound, type Route, route, wrongState } from '../http/index.js';
 import { inScope, runDetail, taskDetail, type WaitingReader } from '../queries/index.js';
 import {
   againBody,
+  bulkAnswerSchema,
+  bulkBody,
   cancelBody,
   runDetailSchema,
   signalAnswerSchema,
@@ -50,6 +53,19 @@ export function actRoutes(again: AgainContext, waiting: WaitingReader): readonly
           cancelLive: body.cancelLive,
           reason: body.reason ?? null,
         }),
+    ),
+    route(
+      {
+        ...act,
+        id: 'actOnRuns',
+        path: '/v1/runs:bulk',
+        tag: 'Runs',
+        summary: 'One act on many runs: with dryRun first, then with its token, on exactly what was shown',
+        body: bulkBody,
+        answer: { status: 202, schema: bulkAnswerSchema },
+        problems: [503],
+      },
+      ({ caller, body }) => actOnMany(again, caller, body),
     ),
     route(
       {
