@@ -3,6 +3,7 @@ import type { Artifact, Run, RunDetail, RunResult, Waiting } from '@headgate/sdk
 import { approvalSchema, runActionSchema } from './approval.js';
 import {
   filterText,
+  idsText,
   instant,
   orNull,
   pageOf,
@@ -180,7 +181,7 @@ export const runQuery = z.strictObject({
   waitingReason: reasonCode
     .optional()
     .openapi({ description: 'Waits for this reason now; READY = only for its turn' }),
-  ids: filterText.openapi({ description: 'These runs, at most 200, separated by commas' }),
+  ids: idsText.openapi({ description: 'These runs, at most 200, separated by commas' }),
 });
 
 export const artifactSchema = shapeOf<Artifact>()(
