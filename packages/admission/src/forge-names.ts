@@ -24,7 +24,7 @@ export class ForgeNames {
   /** The submissions, each under the name that the configuration has for its repository. */
   async follow(submissions: readonly Submission[], active: ActivePolicy): Promise<readonly Submission[]> {
     await this.#tell(
-      submissions.filter(({ promotes }) => promotes == null),
+      submissions.filter(({ promotes, replays }) => promotes == null && replays == null),
       active,
     );
     const strangers = submissions.filter(({ signal }) => isStranger(signal, active.policy));

@@ -17,7 +17,8 @@ export async function tellPublications(
 ): Promise<void> {
   const news = batch.flatMap((prepared) => {
     const { candidate } = prepared;
-    const told = candidate.isFurtherRoute ? null : publicationNewsOf(candidate.signal);
+    const isNews = !candidate.isFurtherRoute && prepared.submission.replays == null;
+    const told = isNews ? publicationNewsOf(candidate.signal) : null;
     if (told === null) return [];
     const { receiptId } = candidate;
     return [{ kind: told.kind, taskId: told.taskId, tenantId: tenantIdOf(prepared, active), receiptId }];

@@ -10,6 +10,7 @@ export const RUN: RunDetail = {
   repository: 'acme/api',
   agent: 'example',
   mode: 'act',
+  kind: 'work',
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2',
   generation: 1,
@@ -121,6 +122,7 @@ export const RECEIPT: Receipt = {
   retryAfter: null,
   watermark: null,
   parentReceiptId: null,
+  replayedBy: null,
   createdAt: '2026-01-31T13:50:00.000Z',
   traceId: null,
   delivery: {
@@ -148,4 +150,5 @@ export const RECEIPT: Receipt = {
     concurrencyKey: null,
   },
   mutations: [],
+  feedback: null,
 };

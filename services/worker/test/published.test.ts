@@ -1,6 +1,6 @@
 /** What becomes of a result once a person has let it be published, and whatever dies on the way. */
 import { formatId } from '@headgate/domain';
-import { approvals, policies, queueItems, reap } from '@headgate/store';
+import { approvals, dueItems, policies, reap } from '@headgate/store';
 import type { FailPoint } from '@headgate/telemetry';
 import {
   aRoute,
@@ -162,7 +162,7 @@ async function takeFrom(shop: Workshop, run: SeededRun): Promise<void> {
   await reap(shop.db.service, { limit: 10, graceMs: 1_000, random: () => 0.5, actor: 'test' });
   await eventually(
     async () => {
-      await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10));
+      await shop.db.service.transaction((c) => dueItems.promote(c, 10));
       const [item] = await rowsOf<{ state: string }>(
         shop,
         'select state from headgate.queue_item where run_id = $1',

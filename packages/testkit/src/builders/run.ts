@@ -117,6 +117,7 @@ export const aReceipt = (change: Partial<DecisionReceipt> = {}): DecisionReceipt
   runId: null,
   concurrencyKey: null,
   repositoryConfigSha: null,
+  replayedBy: null,
   ...change,
 });
 

@@ -1,11 +1,19 @@
 /** One run with everything about it. */
-import { type EventId, formatId, type ReasonCode, type RunId, type RunStatus } from '@headgate/domain';
+import {
+  type EventId,
+  formatId,
+  type ReasonCode,
+  type ReceiptId,
+  type RunId,
+  type RunStatus,
+} from '@headgate/domain';
 import type { RunDetail, RunEvent, RunLease, RunOperation, RunUsage } from '@headgate/sdk';
 import { approvals, type Connection } from '@headgate/store';
 import { sql } from 'drizzle-orm';
 import type { Caller } from '../auth/index.js';
 import { actionsOf, approvalAnswer } from './approvals.js';
 import { attemptsOf } from './attempts.js';
+import { feedbackOf } from './feedback.js';
 import { instantOf, instantOrNull } from './instants.js';
 import { rows } from './read.js';
 import { runAnswers } from './runs.js';
@@ -30,7 +38,27 @@ export async function runDetail(
     operations: await operationsOf(c, runId),
     usage: await usageOf(c, runId),
     events: await eventsOf(c, runId),
+    ...(await originOf(c, runId)),
+    feedback: await feedbackOf(c, sql`select r.receipt_id from headgate.run r where r.id = ${runId}::uuid`),
   };
+}
+
+/** Where it came from, and what its agent is told. */
+async function originOf(c: Connection, runId: RunId): Promise<Pick<RunDetail, 'lineage' | 'promptDigest'>> {
+  const [row] = await rows<{
+    hops: number;
+    chainRuns: number;
+    rootReceiptId: ReceiptId;
+    promptDigest: string | null;
+  }>(
+    c,
+    sql`select hops, chain_runs as "chainRuns", coalesce(root_receipt_id, receipt_id) as "rootReceiptId",
+               spec->>'promptDigest' as "promptDigest"
+          from headgate.run where id = ${runId}::uuid`,
+  );
+  if (row === undefined) throw new Error('a run without its row');
+  const { promptDigest, ...lineage } = row;
+  return { lineage: { ...lineage, rootReceiptId: formatId('rcpt', row.rootReceiptId) }, promptDigest };
 }
 
 async function leaseOf(c: Connection, runId: RunId): Promise<RunLease | null> {

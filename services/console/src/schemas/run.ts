@@ -1,6 +1,7 @@
 import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
 import type { Artifact, Run, RunDetail, RunResult, Waiting } from '@headgate/sdk';
 import { approvalSchema, runActionSchema } from './approval.js';
+import { feedbackSchema } from './receipt.js';
 import {
   filterText,
   idsText,
@@ -40,6 +41,7 @@ const runShape = {
   repository: z.string().nullable(),
   agent: z.string(),
   mode: z.enum(['observe', 'propose', 'act']),
+  kind: z.enum(['work', 'observation']),
   workKey: z.string(),
   inputVersion: z.string(),
   generation: z.number().int(),
@@ -164,6 +166,13 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           fencingToken: z.string().nullable(),
         }),
       ),
+      lineage: z.object({
+        hops: z.number().int(),
+        chainRuns: z.number().int(),
+        rootReceiptId: z.string(),
+      }),
+      promptDigest: z.string().nullable(),
+      feedback: orNull(feedbackSchema),
     })
     .openapi('RunDetail'),
 );
