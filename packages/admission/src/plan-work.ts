@@ -1,7 +1,7 @@
 /** Which work a signal asks of a route, and which resource its run would hold. Pure. */
 import { compilePrompt, compileTemplate, expressionContext, type PromptValues } from '@headgate/config';
 import type { RoutePolicy, Signal, Verdict, WorkIdentity } from '@headgate/domain';
-import { identify } from '@headgate/sources';
+import { asksForFiles, identify } from '@headgate/sources';
 import type { SignalRepository } from './repository.js';
 import type { Submission } from './submission.js';
 
@@ -41,7 +41,10 @@ export function planOf(
       : workOf(submission.signal, route, isResolvable);
   const prompt = promptOf(submission, route, work?.inputVersion ?? null);
   if ('error' in prompt) return refused('prompt', prompt.error);
-  return { work, verdict, concurrency: concurrency.key, prompt };
+  const plan = { work, verdict, concurrency: concurrency.key, prompt };
+  const isFileWanted =
+    submission.work == null && isResolvable && verdict === null && asksForFiles(route, submission.signal);
+  return isFileWanted ? { ...plan, work: null, verdict: toBeRead(submission.signal, FILES_FIRST) } : plan;
 }
 
 const NO_PROMPT: Prompt = { text: null, values: {} };
@@ -59,6 +62,17 @@ function promptOf(
   if (rendered.kind === 'refused') return { error: rendered.detail };
   return { text: rendered.text, values: rendered.values };
 }
+
+const FILES_FIRST = 'The files of the pull request are read first.';
+
+/** Due at once: the reconciler reads what is missing, since nobody is asked before the answer. */
+const toBeRead = (signal: Signal, detail: string): Verdict => ({
+  outcome: 'defer',
+  reasonCode: 'HEAD_UNRESOLVED',
+  detail,
+  retryAfter: new Date(signal.receivedAt),
+  rule: 'work-identity',
+});
 
 const keptConcurrency = ({ again }: Submission, route: RoutePolicy): ConcurrencyKey | null =>
   again?.concurrencyKey == null ? null : { key: again.concurrencyKey, limit: route.concurrency?.limit ?? 1 };
@@ -81,11 +95,7 @@ export function workOf(
   const { reasonCode, detail } = identified;
   const rule = 'work-identity';
   if (reasonCode === 'HEAD_UNRESOLVED' && isResolvable) {
-    // Due at once: the reconciler reads what is missing, since nobody is asked before the answer.
-    return {
-      work: null,
-      verdict: { outcome: 'defer', reasonCode, detail, retryAfter: new Date(signal.receivedAt), rule },
-    };
+    return { work: null, verdict: toBeRead(signal, detail) };
   }
   const outcome = reasonCode === 'TARGET_CLOSED' ? 'no-work' : 'reject';
   return { work: null, verdict: { outcome, reasonCode, detail, retryAfter: null, rule } };

@@ -24,8 +24,9 @@ import {
 import { askedAt, causeOf, eventFactsOf, hasCredentials, ownSign } from '@headgate/sources';
 import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { type ConcurrencyKey, planOf } from './plan-work.js';
-import { repositoryOf, type SignalRepository } from './repository.js';
+import { isFileReadable, repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
+import { onlyWakes, wakeOf } from './wake.js';
 
 export interface Prepared {
   readonly submission: Submission;
@@ -39,6 +40,8 @@ export interface Prepared {
   readonly exclusiveTask: boolean;
   /** The `.headgate.yaml` that has a say in it; null = none is asked. */
   readonly file: AskedFile | null;
+  /** Its payload only wakes: it says nothing yet. */
+  readonly isWake: boolean;
 }
 
 export interface AskedFile {
@@ -81,15 +84,16 @@ interface PrepareParts {
 interface Routed {
   readonly route: RoutePolicy | null;
   readonly verdict: Verdict | null;
+  readonly isWake?: boolean;
 }
 
 function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued }: PrepareParts): Prepared {
-  const { route, verdict } = routed;
+  const { route, verdict, isWake = false } = routed;
   const { signal } = submission;
   const isReplay = submission.replays != null;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
-  const repository = repositoryOf(signal, tenant.id, policy);
-  const isResolvable = submission.promotes == null && canRead(signal, policy);
+  const repository = isWake ? null : repositoryOf(signal, tenant.id, policy);
+  const isResolvable = isToBeRead(submission, policy);
   const plan =
     verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
   const isOpen = verdict === null && (plan?.verdict ?? null) === null;
@@ -101,7 +105,8 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
     promptValues: plan?.prompt.values ?? {},
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
     // A look at the world runs no agent: a repository has no say in it.
-    file: isOpen && !isLook ? askedFile(route, repository) : null,
+    file: isOpen && !isLook ? askedFile(route, repository, policy) : null,
+    isWake,
     candidate: {
       receiptId: ids.next('rcpt'),
       runId: ids.next('run'),
@@ -115,23 +120,26 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       verdict: verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
+      isWoken: submission.promotes?.wake === 'read',
       isFurtherRoute,
       isDebounced: hasWaitedForMore(submission),
       repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
-      cause: causeOf(signal),
+      cause: isWake ? null : causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
       // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
       // it, and who replays it is answered here.
-      asked: isFurtherRoute || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+      asked:
+        isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
 }
 
-/** Whether what a payload leaves out can be read at its source. */
-const canRead = (signal: Signal, policy: Policy): boolean => {
+/** Whether what a payload leaves out is read at its source: once, and where that can be asked. */
+function isToBeRead({ signal, promotes }: Submission, policy: Policy): boolean {
+  if (promotes != null) return false;
   const source = policy.sources.find((one) => one.id === signal.source);
   return source !== undefined && hasCredentials(source);
-};
+}
 
 /** The version stays the signal's own; the work is the one whose branch it is about. */
 function continuing(
@@ -160,9 +168,13 @@ const hasWaitedForMore = ({ signal, promotes, replays }: Submission): boolean =>
   replays != null ||
   (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
 
-function askedFile(route: RoutePolicy | null, repository: SignalRepository | null): AskedFile | null {
+function askedFile(
+  route: RoutePolicy | null,
+  repository: SignalRepository | null,
+  policy: Policy,
+): AskedFile | null {
   if (route === null || route.repositoryFile === null) return null;
-  if (repository === null || repository.url === null) return null;
+  if (repository === null || !isFileReadable(repository, policy)) return null;
   const { source, fullName } = repository;
   return { source, fullName, fileId: null, blobSha: null, isRequested: false, leftOut: [] };
 }
@@ -171,16 +183,20 @@ function askedFile(route: RoutePolicy | null, repository: SignalRepository | nul
 function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
   const { signal, tenant, promotes, replays } = submission;
   const verdict = submission.verdict ?? null;
-  if (verdict !== null) return [{ route: namedRoute(signal, tenant, policy), verdict }];
+  if (verdict !== null) {
+    const isWake = promotes?.wake === 'unread';
+    return [{ route: namedRoute(signal, tenant, policy), verdict, isWake }];
+  }
   if (submission.again != null) return [routeAgain(submission, submission.again, policy)];
+  if (onlyWakes(submission, policy)) return [wakeOf(signal, policy)];
   const own = ownDoing(signal, policy);
   if (own !== null) return [{ route: null, verdict: own }];
   const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? replays?.route ?? null);
   if (routing.kind === 'none') {
     return [{ route: namedRoute(signal, tenant, policy), verdict: routing.verdict }];
   }
-  // One receipt waited, so one decides; of several routes the first, where none was kept with it.
-  const taking = promotes == null ? routing.routes : routing.routes.slice(0, 1);
+  // One receipt waited, so one decides; of several routes the first, where none was kept with it. What woke decides all.
+  const taking = promotes == null || promotes.wake === 'read' ? routing.routes : routing.routes.slice(0, 1);
   return taking.map((route) => ({ route: adjusted(route, submission), verdict: null }));
 }
 

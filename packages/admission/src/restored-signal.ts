@@ -42,6 +42,7 @@ export function latchedSubmission(
     replays: null,
     workKey: latch.workKey,
     route: receipt.route,
+    isWake: false,
     inputVersion: latch.inputVersion,
     debouncedSince: null,
   };

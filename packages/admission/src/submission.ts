@@ -58,6 +58,8 @@ export interface Promotion {
   readonly reasonCode: ReasonCode;
   /** The route that had it wait; the other routes have decided. Null: kept by an older version, or no route took it. */
   readonly route: string | null;
+  /** Of a payload that only wakes (`authority: source`): once it was read, every route decides. */
+  readonly wake: 'none' | 'unread' | 'read';
   /** Set when it waited as a task's queueOne latch, which must fall with this promotion whatever it leads to. */
   readonly latch: { readonly taskId: TaskId; readonly tenant: string; readonly workKey: string } | null;
 }
@@ -99,6 +101,8 @@ export interface DeferredSubmission {
   /** The route that it waits for; null where none took it. */
   readonly route: string | null;
   readonly replays: Replay | null;
+  /** Its payload only wakes: nothing of it counts before its source was read. */
+  readonly isWake: boolean;
   /** The version it was deferred at; null where none was known. */
   readonly inputVersion: string | null;
   /** RFC 3339, of a version that waits for more signals: when the first of them was decided. */
@@ -123,6 +127,7 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
     observe: kept.observe ?? null,
     route: kept.route ?? null,
     replays: kept.replays ?? null,
+    isWake: kept.isWake ?? false,
     inputVersion: kept.inputVersion ?? null,
     debouncedSince: kept.debouncedSince ?? null,
     signal: {

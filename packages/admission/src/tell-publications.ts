@@ -16,8 +16,8 @@ export async function tellPublications(
   active: ActivePolicy,
 ): Promise<void> {
   const news = batch.flatMap((prepared) => {
-    const { candidate } = prepared;
-    const isNews = !candidate.isFurtherRoute && prepared.submission.replays == null;
+    const { candidate, isWake, submission } = prepared;
+    const isNews = !candidate.isFurtherRoute && !isWake && submission.replays == null;
     const told = isNews ? publicationNewsOf(candidate.signal) : null;
     if (told === null) return [];
     const { receiptId } = candidate;

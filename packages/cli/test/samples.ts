@@ -47,6 +47,9 @@ export const RUN: RunDetail = {
   operations: [],
   usage: null,
   events: [],
+  lineage: { hops: 0, chainRuns: 1, rootReceiptId: 'rcpt_01k' },
+  promptDigest: null,
+  feedback: null,
 };
 
 export const WAITING_RUN: RunDetail = {

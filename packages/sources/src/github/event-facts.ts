@@ -12,7 +12,8 @@ import { branchOfRef } from './reading.js';
 /** GitHub lists at most so many commits of a push; a longer push has changed more files than are told. */
 const MOST_COMMITS_TOLD = 2_048;
 
-export function githubFactsOf(event: string, { data }: Signal): EventFacts {
+export function githubFactsOf(event: string, signal: Signal): EventFacts {
+  const { data } = signal;
   if (typeof data !== 'object' || data === null) return NO_FACTS_TOLD;
   const payload = data as Payload;
   const pull = pullOf(payload);
@@ -25,7 +26,7 @@ export function githubFactsOf(event: string, { data }: Signal): EventFacts {
     association: associationOf(payload),
     isFork: isForkOf(payload, pull),
     isDraft: booleanAt(pull, 'draft'),
-    paths: event === 'push' ? pathsOf(payload) : null,
+    paths: event === 'push' ? pathsOf(payload) : pathsRead(signal),
   };
 }
 
@@ -96,6 +97,10 @@ function pathsOf(payload: Payload): readonly string[] | null {
   if (files.some((lists) => lists.every((list) => list === null))) return null;
   return [...new Set(files.flat().flatMap((list) => list ?? []))];
 }
+
+/** A list that was cut says nothing of the files behind its end. */
+const pathsRead = ({ changedFiles }: Signal): readonly string[] | null =>
+  changedFiles?.isWhole === true ? changedFiles.paths : null;
 
 function labelsOf(labels: unknown): readonly string[] | null {
   if (!Array.isArray(labels)) return null;
