@@ -10,6 +10,7 @@ export const aRun = (change: Partial<Run> = {}): Run => ({
   repository: 'acme/api',
   agent: 'example',
   mode: 'act',
+  kind: 'work',
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2a0'.repeat(5),
   generation: 1,

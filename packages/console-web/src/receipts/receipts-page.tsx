@@ -9,6 +9,7 @@ import { Moment } from '../parts/moment.js';
 import { Older } from '../parts/older.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import { OutcomeBadge } from '../parts/status.js';
+import { Told } from '../parts/told.js';
 import { useRowFocus } from '../shell/row-focus.js';
 import classes from './receipts.module.css';
 
@@ -106,6 +107,11 @@ function ReceiptRow({
       </span>
       <span className={classes['reason']}>
         <b>{receipt.reasonCode}</b> {receipt.message} <span className="quiet">rule {receipt.rule}</span>
+        {receipt.feedback !== null && (
+          <span className={classes['told']}>
+            <Told feedback={receipt.feedback} />
+          </span>
+        )}
       </span>
       <span className={classes['run']}>
         {execution.runId !== null && (

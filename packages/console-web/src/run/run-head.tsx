@@ -7,6 +7,7 @@ import { Fact, Facts } from '../parts/facts.js';
 import { Id, OutsideLink } from '../parts/id.js';
 import { Lasting, Moment } from '../parts/moment.js';
 import { StatusBadge, words } from '../parts/status.js';
+import { Told } from '../parts/told.js';
 import { ApprovalBox } from './approval.js';
 import classes from './run.module.css';
 import { RunActions } from './run-actions.js';
@@ -24,6 +25,9 @@ export function RunHead({ run }: { readonly run: RunDetail }) {
             <StatusBadge status={run.publicStatus} />
             <span>{sentenceOf(run)}</span>
           </p>
+          {run.kind === 'observation' && (
+            <p className="quiet">◎ An observation for a goal: no agent, no result, no cost.</p>
+          )}
         </div>
         <RunActions run={run} />
       </div>
@@ -123,6 +127,19 @@ function Details({ run }: { readonly run: RunDetail }) {
         <Fact name="agent">
           {run.agent}, mode {run.mode}, queue {run.queue}, policy v{run.policyVersion}
         </Fact>
+        {run.promptDigest !== null && (
+          <Fact name="prompt">
+            <Id value={run.promptDigest} label={`sha256 ${run.promptDigest.slice(0, 16)}…`} />
+          </Fact>
+        )}
+        <Fact name="chain">
+          <Chain run={run} />
+        </Fact>
+        {run.feedback !== null && (
+          <Fact name="feedback">
+            <Told feedback={run.feedback} />
+          </Fact>
+        )}
         <Fact name="created">
           <Moment at={run.createdAt} isRelative />
         </Fact>
@@ -134,5 +151,21 @@ function Details({ run }: { readonly run: RunDetail }) {
         </Fact>
       </Facts>
     </details>
+  );
+}
+
+/** How far its cause lies from a person: what the loop guard counts. */
+function Chain({ run: { lineage, receiptId } }: { readonly run: RunDetail }) {
+  const { hops, chainRuns, rootReceiptId } = lineage;
+  return (
+    <>
+      {hops === 0 ? 'no push of ours before it' : `${hops} pushes of ours before it`}, run {chainRuns} of its
+      task
+      {rootReceiptId !== receiptId && (
+        <>
+          , <Link to={`/why?ref=${rootReceiptId}`}>where it began</Link>
+        </>
+      )}
+    </>
   );
 }
