@@ -217,6 +217,34 @@ describeWithTool('chromium', 'the web console', () => {
     }
   });
 
+  it('cancels all that the filter shows, counted first; and says why some could not be run again', async () => {
+    const { test } = story;
+    const runs = [];
+    // No route of the policy: what has ended cannot run again.
+    for (let n = 0; n < 2; n += 1) {
+      runs.push(await seedRun(test.store, { tenant: test.tenant, spec: { route: 'gone' } }));
+    }
+    const { page } = await enter();
+    await page.goto(`${test.url}/?route=gone`);
+    const many = page.getByRole('group', { name: 'What to do with many runs' });
+    await many.getByText('all that match').waitFor();
+    await many.getByRole('button', { name: 'Cancel…' }).click();
+    const cancel = page.getByRole('dialog', { name: 'Cancel 2 runs?' });
+    await cancel.getByText('2 QUEUED').waitFor();
+    await cancel.getByRole('button', { name: 'Cancel 2 runs' }).click();
+    await cancel.waitFor({ state: 'detached' });
+    for (const run of runs) {
+      const id = formatId('run', run.runId);
+      await page.locator(`[data-run="${id}"] [data-status="cancelled"]`).waitFor();
+    }
+    await many.getByRole('button', { name: 'Retry…' }).click();
+    const retry = page.getByRole('dialog', { name: 'Retry 2 runs?' });
+    await retry.getByRole('button', { name: 'Retry 2 runs' }).click();
+    const said = page.getByRole('alert').filter({ hasText: '0 done; left alone' });
+    await said.waitFor();
+    expect(await page.getByRole('dialog').textContent()).toContain('2 runs: ');
+  });
+
   it('filters by status and by what runs wait for, and keeps it in the address', async () => {
     const window = await enter();
     const { page } = window;

@@ -106,7 +106,12 @@ async function aGoal(test: TestConsole): Promise<string> {
   const { id: tenantId, policyVersion } = test.tenant;
   const looks = [];
   for (let n = 0; n < 3; n += 1) {
-    looks.push(await runInStatus(test.store, 'SUCCEEDED', { tenant: test.tenant, route: 'no-fixme' }));
+    looks.push(
+      await runInStatus(test.store, 'SUCCEEDED', {
+        tenant: test.tenant,
+        spec: { route: 'no-fixme', observe: GOAL.observe },
+      }),
+    );
   }
   await test.store.service.use(async (c) => {
     await goals.ensure(c, {

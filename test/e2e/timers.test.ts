@@ -86,6 +86,10 @@ describeWithTool('chromium', 'schedules and goals in the web console', () => {
     await page.getByText('it took longer than 60 s').waitFor();
     await page.getByText('what it said').first().click();
     await page.getByText('src/add.js:9: // FIXME names').waitFor();
+    // The looks are runs too, and told apart from work.
+    await page.getByRole('link', { name: 'look' }).first().click();
+    await page.getByText('An observation for a goal: no agent').waitFor();
+    await page.goBack();
     const bounds = await page.getByRole('region', { name: 'Bounds' }).textContent();
     for (const words of ['1 of 3', '1 of 3 in a row', '$1.20 of $5.00', '2 h'])
       expect(bounds).toContain(words);
