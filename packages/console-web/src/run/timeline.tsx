@@ -123,22 +123,17 @@ function renewedWords({ renewals, renewedAt, beatMs }: AttemptLease): string {
   return `renewed ${times}, last ${exact(renewedAt, new Date())}${apart}`;
 }
 
-/** Narrower bars have no room for their name; it is in the title, and in the text beside. */
-const NAMED_FROM_PERCENT = 9;
-
 function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) {
   const left = scale.place(bar.fromMs);
   const width = Math.max(0.3, scale.place(bar.toMs) - left);
-  const isNamed = width >= NAMED_FROM_PERCENT;
-  const marks = [isNamed ? 'named' : '', bar.isOpen ? 'open' : ''].map((mark) => classes[mark] ?? '');
   return (
     <span
-      className={`${classes['bar']} ${classes[bar.stage] ?? ''} ${marks.join(' ')}`}
+      className={`${classes['bar']} ${classes[bar.stage] ?? ''} ${bar.isOpen ? classes['open'] : ''}`}
       style={{ left: `${left}%`, width: `${width}%` }}
       title={barWords(bar)}
       aria-hidden="true"
     >
-      {isNamed && words(bar.stage)}
+      <span className={classes['stage']}>{words(bar.stage)}</span>
     </span>
   );
 }

@@ -1,9 +1,10 @@
 /** What stands around every page: where one is, search, whether the page is live, and how it looks. */
 import { Button, Menu } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { Link, NavLink, Outlet, useLocation, useNavigate } from 'react-router';
 import { signOut } from '../api/client.js';
+import { useCurrentInView } from '../parts/current-in-view.js';
 import { useCaller } from '../session/signed-in.js';
 import { useKeys } from './keys.js';
 import { KeysHelp } from './keys-help.js';
@@ -15,6 +16,8 @@ import { ThemeItems } from './theme-items.js';
 
 export function Shell() {
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const { pathname } = useLocation();
+  const nav = useCurrentInView<HTMLElement>('[aria-current="page"]', pathname);
   useKeys({ '?': () => setHelpOpen(true) });
   return (
     <>
@@ -26,7 +29,7 @@ export function Shell() {
           <img src={mark} alt="" width="22" height="22" />
           Headgate
         </Link>
-        <nav ref={useCurrentInView()} aria-label="Pages" className={classes['nav']}>
+        <nav ref={nav} aria-label="Pages" className={classes['nav']}>
           <NavLink to="/" end>
             Runs
           </NavLink>
@@ -48,19 +51,6 @@ export function Shell() {
       </main>
     </>
   );
-}
-
-/** On a phone the pages are wider than the window: the one that is open is scrolled to. */
-function useCurrentInView() {
-  const nav = useRef<HTMLElement>(null);
-  const { pathname } = useLocation();
-  useEffect(() => {
-    const current = nav.current?.querySelector<HTMLElement>('[aria-current="page"]');
-    if (nav.current != null && current != null) {
-      nav.current.scrollLeft = current.offsetLeft - (nav.current.clientWidth - current.offsetWidth) / 2;
-    }
-  }, [pathname]);
-  return nav;
 }
 
 /** Hints of all tenants lie in one queue: a token of one tenant may not look. */
