@@ -97,7 +97,7 @@ async function actOnEach(
   caller: Caller,
   { action, filter, reason }: BulkBody,
   runIds: readonly RunId[],
-): Promise<readonly BulkRun[]> {
+): Promise<BulkRun[]> {
   const ids = runIds.map((runId) => formatId('run', runId)).join(',');
   const still = await inScope(again.context, caller, (c) =>
     runPageOf(c, withoutReasons, { ...filter, ids, limit: PAGE }),
