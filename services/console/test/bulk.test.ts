@@ -1,4 +1,4 @@
-import { formatId } from '@headgate/domain';
+import { formatId, systemIds } from '@headgate/domain';
 import type { BulkAnswer, Problem, RunDetail } from '@headgate/sdk';
 import { runInStatus, type SeededRun, seedRun, seedRuns } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
@@ -45,6 +45,22 @@ describe('cancel of many runs', () => {
     expect(told.events.at(-1)).toMatchObject({ to: 'CANCELLED', actor: 'token:operator' });
     expect(await statusOf(test, ended)).toBe('SUCCEEDED');
     expect(await statusOf(test, elsewhere)).toBe('QUEUED');
+  });
+
+  it('acts on the runs that are named, and on no other', async () => {
+    const test = await aConsole();
+    const { tenant } = test;
+    const named = await runInStatus(test.store, 'QUEUED', { tenant });
+    const ended = await runInStatus(test.store, 'SUCCEEDED', { tenant });
+    const other = await seedRun(test.store, { tenant });
+    // As many as a page can name at once.
+    const none = Array.from({ length: 198 }, () => formatId('run', systemIds.next('run')));
+    const filter = { ids: [idOf(named), idOf(ended), ...none].join(',') };
+    const { token, count } = await answered(ask(test, { action: 'cancel', filter, dryRun: true }));
+    expect(count).toBe(1);
+    const done = await answered(ask(test, { action: 'cancel', filter, dryRun: false, token }));
+    expect(outcomes(done)).toEqual({ [idOf(named)]: 'done' });
+    expect(await statusOf(test, other)).toBe('QUEUED');
   });
 
   it('touches nothing that the dry run has not shown, and leaves alone what has moved on since', async () => {

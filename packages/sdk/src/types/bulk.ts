@@ -5,7 +5,16 @@ import type { RunQuery } from './run.js';
 /** At least one of them. */
 export type BulkFilter = Pick<
   RunQuery,
-  'status' | 'publicStatus' | 'route' | 'repository' | 'tenant' | 'workKey' | 'taskId' | 'since' | 'until'
+  | 'status'
+  | 'publicStatus'
+  | 'route'
+  | 'repository'
+  | 'tenant'
+  | 'workKey'
+  | 'taskId'
+  | 'ids'
+  | 'since'
+  | 'until'
 >;
 
 export interface BulkRequest {

@@ -1,6 +1,6 @@
 import type { BulkAnswer } from '@headgate/sdk';
 import { publicStatusSchema, runStatus } from './run.js';
-import { filterText, orNull, shapeOf, storableText, timeQuery, z } from './shape.js';
+import { filterText, idsText, orNull, shapeOf, storableText, timeQuery, z } from './shape.js';
 
 export const bulkFilter = z
   .strictObject({
@@ -12,6 +12,7 @@ export const bulkFilter = z
     tenant: filterText,
     workKey: filterText,
     taskId: filterText,
+    ids: idsText.openapi({ description: 'These runs, at most 200, separated by commas' }),
   })
   .refine(
     (filter) => Object.keys(filter).length > 0,

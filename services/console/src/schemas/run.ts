@@ -4,6 +4,7 @@ import { approvalSchema, runActionSchema } from './approval.js';
 import { feedbackSchema } from './receipt.js';
 import {
   filterText,
+  idsText,
   instant,
   orNull,
   pageOf,
@@ -189,7 +190,7 @@ export const runQuery = z.strictObject({
   waitingReason: reasonCode
     .optional()
     .openapi({ description: 'Waits for this reason now; READY = only for its turn' }),
-  ids: filterText.openapi({ description: 'These runs, at most 200, separated by commas' }),
+  ids: idsText.openapi({ description: 'These runs, at most 200, separated by commas' }),
 });
 
 export const artifactSchema = shapeOf<Artifact>()(
