@@ -1,4 +1,5 @@
-import { dispatchRun, waitForSignal } from '@headgate/testkit';
+import { waitForSignal } from '@headgate/telemetry';
+import { dispatchRun } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import type { AttemptBody } from '../src/run/execute.js';
 import { rowsOf, type Workshop, workshop } from './workshop.js';

@@ -39,7 +39,7 @@ const loop = new BeatLoop(
   data.timing,
 );
 
-function hear(message: ToKeeper): void {
+const hear = (message: ToKeeper): void => {
   switch (message.kind) {
     case 'worker':
       loop.workerId = message.workerId;
@@ -71,7 +71,7 @@ function hear(message: ToKeeper): void {
       void pool.end().finally(() => port.close());
       return;
   }
-}
+};
 
 port.on('message', (messages: readonly ToKeeper[]) => {
   for (const message of messages) hear(message);
