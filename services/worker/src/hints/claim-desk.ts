@@ -34,7 +34,7 @@ import {
   type VerdictRow,
   writeVerdicts,
 } from '@headgate/store';
-import { failPoint, type Logger, metrics, testSignal } from '@headgate/telemetry';
+import { failPoint, type Logger, metrics, runLogger, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
 import type { WorkerTiming } from '../options.js';
 import type { Registered } from '../registration.js';
@@ -181,7 +181,14 @@ export class ClaimDesk {
     try {
       for (const runId of await this.#claim(batch)) claimed.add(runId);
     } catch (fault) {
-      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'a claim failed; dispatch hints again');
+      for (const { judged } of batch) {
+        const { runId, spec } = judged.run;
+        const about = { tenant: spec.tenant, workKey: spec.workKey, runId: formatId('run', runId) };
+        runLogger(this.#parts.logger, about).warn(
+          { err: fault, together: batch.length },
+          'the claim failed; dispatch hints again',
+        );
+      }
     }
     for (const { judged, settle } of batch) settle(claimed.has(judged.run.runId));
   }

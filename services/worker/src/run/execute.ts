@@ -77,6 +77,7 @@ async function executeIn(
   span: Span,
 ): Promise<Finished | null> {
   const job = jobOf(parts, order, lease);
+  lease.logger = job.logger;
   try {
     job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
     await failPoint('worker.attempt.begun');

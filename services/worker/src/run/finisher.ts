@@ -112,7 +112,10 @@ export class Finisher {
       }
       return [];
     } catch (fault) {
-      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'attempts could not be handed in yet');
+      for (const { lease } of batch) {
+        const about = lease.logger ?? this.#parts.logger;
+        about.warn({ err: fault, together: batch.length }, 'the attempt could not be handed in yet');
+      }
       const again: Submitted[] = [];
       for (const submitted of batch) {
         if (submitted.lease.isGone) submitted.settle({ kind: 'unknown' });

@@ -127,7 +127,10 @@ export class StageWriter {
         for (const { resolve } of waiters) resolve(answer);
       }
     } catch (fault) {
-      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'stages could not be written yet');
+      for (const { lease, to } of batch) {
+        const about = lease.logger ?? this.#parts.logger;
+        about.warn({ err: fault, to, together: batch.length }, 'the stage could not be written yet');
+      }
       for (const pending of batch) {
         for (const { reject } of pending.waiters) reject(fault);
         this.#keep(pending);
