@@ -1,7 +1,7 @@
 /**
  * Admission as services use it: submit a signal, get its receipt's answer once the receipt is durable (law 2).
  */
-import type { Decision, Ids, RunId, Signal, SignalAnswer } from '@headgate/domain';
+import { type Decision, ENVELOPE_VERSION, type Ids, type RunId, type SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
   type Connection,
@@ -16,7 +16,7 @@ import { tellDecided } from './answer.js';
 import { BatchWriter } from './batch-writer.js';
 import { Batcher } from './batcher.js';
 import { answersOf, Planner } from './plan.js';
-import { promotionOf } from './promotion.js';
+import { promotionOf, type ReadSignal, readPromotionOf } from './promotion.js';
 import { isReadable, type Submission } from './submission.js';
 import { AlreadyPromotedError } from './write-waiting.js';
 
@@ -126,7 +126,14 @@ export class Admission {
     const all = await pool.use((c) => deferredSignals.due(c, limit, lateByMs));
     const due = all.filter((row) => isReadable(row.candidate));
     const unread = all.filter((row) => !due.includes(row)).map((row) => row.id);
-    if (unread.length > 0) await pool.use((c) => deferredSignals.postpone(c, unread, POSTPONE_MS));
+    if (unread.length > 0) {
+      const held = { deferredIds: unread, reads: ENVELOPE_VERSION };
+      this.#options.logger.warn(
+        held,
+        'deferred signals of a newer version wait for a process that reads them',
+      );
+      await pool.use((c) => deferredSignals.postpone(c, unread, POSTPONE_MS));
+    }
     if (due.length === 0) return [];
     const results = await this.#writer.write(due.map((row) => promotionOf(row, policy())));
     const failed = due.filter((_row, at) => isRealFailure(results[at]));
@@ -139,20 +146,20 @@ export class Admission {
   }
 
   /**
-   * Promotes one deferred signal with what was read for it: another envelope, or a verdict. Null: another was faster.
-   * Rejects with a fault of Postgres; the row then stands as it did.
+   * Promotes deferred signals with what was read for them: another envelope, or a verdict. One answer each; null:
+   * another promoter was faster. A fault is each row's own, and that row then stands as it did.
    */
   async promoteRead(
-    row: DeferredRow,
-    read: Pick<Submission, 'verdict'> & { readonly signal?: Signal },
-  ): Promise<SignalAnswer | null> {
-    const submission = promotionOf(row, this.#options.policy());
-    const [result] = await this.#writer.write([
-      { ...submission, ...read, signal: read.signal ?? submission.signal },
-    ]);
-    if (result?.status === 'fulfilled') return result.value;
-    if (result?.reason instanceof AlreadyPromotedError) return null;
-    throw result?.reason ?? new Error('the promotion was not answered');
+    reads: readonly ReadSignal[],
+  ): Promise<readonly PromiseSettledResult<SignalAnswer | null>[]> {
+    const results = await this.#writer.writeEach(
+      reads.map((read) => readPromotionOf(read, this.#options.policy())),
+    );
+    return results.map((result) =>
+      result.status === 'rejected' && result.reason instanceof AlreadyPromotedError
+        ? { status: 'fulfilled', value: null }
+        : result,
+    );
   }
 
   /** After the commit: history, metrics, and whoever starts work. */

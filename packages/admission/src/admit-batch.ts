@@ -129,9 +129,10 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
     publicationPlaces.take(c, takenPlaces(admitted, batch, context)),
     receipts.insertDecisions(
       c,
-      decisions.map((decision) =>
-        receiptRow(decision, preparedOf(decision), active, parentOf(decision, firsts)),
-      ),
+      decisions.map((decision) => {
+        const prepared = preparedOf(decision);
+        return receiptRow(decision, prepared, active, parentOf(decision, prepared, firsts));
+      }),
     ),
     deliveries.standIn(c, standIns(decisions)),
     payloads.insert(

@@ -60,13 +60,13 @@ export class BatchWriter {
           : [{ status: 'rejected', reason: fault }];
       }
       const half = Math.ceil(submissions.length / 2);
-      const first = await this.#settled(submissions.slice(0, half));
-      return [...first, ...(await this.#settled(submissions.slice(half)))];
+      const first = await this.writeEach(submissions.slice(0, half));
+      return [...first, ...(await this.writeEach(submissions.slice(half)))];
     }
   }
 
   /** As `write`, and a fault is each signal's own: a half that was committed has answers to give. */
-  async #settled(submissions: readonly Submission[]): Promise<readonly Settled[]> {
+  async writeEach(submissions: readonly Submission[]): Promise<readonly Settled[]> {
     try {
       return await this.write(submissions);
     } catch (reason) {

@@ -9,6 +9,7 @@ import type { Policy, Signal } from '@headgate/domain';
 import { repositoryNews } from '@headgate/sources';
 import { type ActivePolicy, type ForgeRepositoryRow, forgeRepositories, type Pool } from '@headgate/store';
 import type { Submission } from './submission.js';
+import { onlyWakes } from './wake.js';
 
 /** More repositories than this at once are told again. */
 const REMEMBERED = 10_000;
@@ -24,7 +25,7 @@ export class ForgeNames {
   /** The submissions, each under the name that the configuration has for its repository. */
   async follow(submissions: readonly Submission[], active: ActivePolicy): Promise<readonly Submission[]> {
     await this.#tell(
-      submissions.filter(({ promotes }) => promotes == null),
+      submissions.filter((one) => isTelling(one, active.policy)),
       active,
     );
     const strangers = submissions.filter(({ signal }) => isStranger(signal, active.policy));
@@ -64,6 +65,12 @@ export class ForgeNames {
     if (this.#told.size > REMEMBERED) this.#told.clear();
     for (const [name, row] of fresh) this.#told.set(name, JSON.stringify(row));
   }
+}
+
+/** Heard for the first time, and not from a payload that only wakes. */
+function isTelling(submission: Submission, policy: Policy): boolean {
+  if (submission.replays != null) return false;
+  return submission.promotes == null ? !onlyWakes(submission, policy) : submission.promotes.wake === 'read';
 }
 
 type Key = Pick<ForgeRepositoryRow, 'tenantId' | 'source' | 'forgeId'>;

@@ -6,6 +6,7 @@ import {
   checkWork,
   deliveryKey,
   hashWorkKey,
+  isNews,
   type KnownVersion,
   type Latch,
   type LiveRun,
@@ -21,7 +22,7 @@ import {
   deferredSignals,
   deliveries,
   publicationPlaces,
-  queueItems,
+  readyItems,
   type TaskKey,
   type TaskRow,
   tasks,
@@ -64,7 +65,7 @@ export async function loadState(
   const [live, known, queued, waiting, open, held, clock, { guard, chains }] = await Promise.all([
     taskVersions.live(c, taskIds),
     taskVersions.known(c, pairs),
-    queueItems.countReadyOf(c, bounded, context.queueIds),
+    readyItems.countOf(c, bounded, context.queueIds),
     isDebouncing ? deferredSignals.debounced(c, taskIds) : [],
     places.size === 0 ? new Set<TaskId>() : publicationPlaces.open(c, taskIds),
     publicationPlaces.held(c, [...places.values()]),
@@ -135,7 +136,7 @@ async function rememberDeliveries(
   const firsts = new Map<string, DeliveryRow>();
   for (const prepared of batch) {
     const { candidate } = prepared;
-    if (candidate.parentReceiptId !== null) continue;
+    if (!isNews(candidate)) continue;
     for (const eventId of namesOf(candidate)) {
       const key = deliveryKey({ source: candidate.signal.source, eventId });
       const dedupeWindowMs = candidate.route?.dedupeWindowMs ?? DEFAULT_DEDUPE_MS;
@@ -159,9 +160,14 @@ async function rememberDeliveries(
   return deliveries.first(c, repeated);
 }
 
-/** The delivery's own name, and that of the command it brings, which other deliveries may bring too. */
-const namesOf = ({ signal, asked }: Candidate): readonly string[] =>
-  asked == null ? [signal.eventId] : [signal.eventId, askedEventId(asked)];
+/**
+ * The delivery's own name, and that of the command it brings, which other deliveries may bring too. A delivery that
+ * woke has its own already.
+ */
+const namesOf = ({ signal, asked, parentReceiptId }: Candidate): readonly string[] => [
+  ...(parentReceiptId === null ? [signal.eventId] : []),
+  ...(asked == null ? [] : [askedEventId(asked)]),
+];
 
 /** Longer than GitHub's redelivery window of three days. */
 const DEFAULT_DEDUPE_MS = 7 * 24 * 3_600_000;

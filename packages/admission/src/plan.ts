@@ -117,4 +117,10 @@ export function answersOf({ batch, widths }: Plan, decisions: readonly Decision[
 }
 
 const encoded = async ({ payload }: Submission): Promise<BatchContext['payloads'][number]> =>
-  payload === null ? null : { mediaType: payload.mediaType, ...(await payloads.encode(payload.body)) };
+  payload === null
+    ? null
+    : {
+        mediaType: payload.mediaType,
+        headers: payload.headers ?? null,
+        ...(await payloads.encode(payload.body)),
+      };

@@ -4,7 +4,7 @@
  *
  * What cannot be decided without state stays open (verdict null) and is decided under the task's lock.
  */
-import { conditionEvaluator } from '@headgate/config';
+import { conditionEvaluator, type PromptValues } from '@headgate/config';
 import {
   type Candidate,
   type Ids,
@@ -24,8 +24,9 @@ import {
 import { askedAt, causeOf, eventFactsOf, hasCredentials, ownSign } from '@headgate/sources';
 import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { type ConcurrencyKey, planOf } from './plan-work.js';
-import { repositoryOf, type SignalRepository } from './repository.js';
+import { isFileReadable, repositoryOf, type SignalRepository } from './repository.js';
 import type { Again, Submission } from './submission.js';
+import { onlyWakes, wakeOf } from './wake.js';
 
 export interface Prepared {
   readonly submission: Submission;
@@ -33,10 +34,14 @@ export interface Prepared {
   readonly repository: SignalRepository | null;
   /** The key that limits how many runs share a resource; null where the signal names none. */
   readonly concurrency: ConcurrencyKey | null;
+  /** What the templates of its prompt were filled with. */
+  readonly promptValues: PromptValues;
   /** Two runs of its task never hold a lease at once. */
   readonly exclusiveTask: boolean;
   /** The `.headgate.yaml` that has a say in it; null = none is asked. */
   readonly file: AskedFile | null;
+  /** Its payload only wakes: it says nothing yet. */
+  readonly isWake: boolean;
 }
 
 export interface AskedFile {
@@ -79,14 +84,16 @@ interface PrepareParts {
 interface Routed {
   readonly route: RoutePolicy | null;
   readonly verdict: Verdict | null;
+  readonly isWake?: boolean;
 }
 
 function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued }: PrepareParts): Prepared {
-  const { route, verdict } = routed;
+  const { route, verdict, isWake = false } = routed;
   const { signal } = submission;
+  const isReplay = submission.replays != null;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
-  const repository = repositoryOf(signal, tenant.id, policy);
-  const isResolvable = submission.promotes == null && canRead(signal, policy);
+  const repository = isWake ? null : repositoryOf(signal, tenant.id, policy);
+  const isResolvable = isToBeRead(submission, policy);
   const plan =
     verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
   const isOpen = verdict === null && (plan?.verdict ?? null) === null;
@@ -95,9 +102,11 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
     submission,
     repository,
     concurrency: plan?.concurrency ?? null,
+    promptValues: plan?.prompt.values ?? {},
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
     // A look at the world runs no agent: a repository has no say in it.
-    file: isOpen && !isLook ? askedFile(route, repository) : null,
+    file: isOpen && !isLook ? askedFile(route, repository, policy) : null,
+    isWake,
     candidate: {
       receiptId: ids.next('rcpt'),
       runId: ids.next('run'),
@@ -105,27 +114,31 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       deferredId: ids.next('dfr'),
       signal,
       tenant,
-      route,
+      route: route === null || plan === null ? route : { ...route, prompt: plan.prompt.text },
       work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
       parentReceiptId: submission.promotes?.parentReceiptId ?? null,
+      isWoken: submission.promotes?.wake === 'read',
       isFurtherRoute,
       isDebounced: hasWaitedForMore(submission),
       repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
-      cause: causeOf(signal),
+      cause: isWake ? null : causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
-      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes it.
-      asked: isFurtherRoute || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
+      // it, and who replays it is answered here.
+      asked:
+        isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
     },
   };
 }
 
-/** Whether what a payload leaves out can be read at its source. */
-const canRead = (signal: Signal, policy: Policy): boolean => {
+/** Whether what a payload leaves out is read at its source: once, and where that can be asked. */
+function isToBeRead({ signal, promotes }: Submission, policy: Policy): boolean {
+  if (promotes != null) return false;
   const source = policy.sources.find((one) => one.id === signal.source);
   return source !== undefined && hasCredentials(source);
-};
+}
 
 /** The version stays the signal's own; the work is the one whose branch it is about. */
 function continuing(
@@ -149,30 +162,40 @@ const BEFORE_WORK: readonly ReasonCode[] = [
 ];
 
 /** Only events come in bursts: a tick and a person mean what they say. */
-const hasWaitedForMore = ({ signal, promotes }: Submission): boolean =>
-  signal.trigger !== 'event' || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
+const hasWaitedForMore = ({ signal, promotes, replays }: Submission): boolean =>
+  signal.trigger !== 'event' ||
+  replays != null ||
+  (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
 
-function askedFile(route: RoutePolicy | null, repository: SignalRepository | null): AskedFile | null {
+function askedFile(
+  route: RoutePolicy | null,
+  repository: SignalRepository | null,
+  policy: Policy,
+): AskedFile | null {
   if (route === null || route.repositoryFile === null) return null;
-  if (repository === null || repository.url === null) return null;
+  if (repository === null || !isFileReadable(repository, policy)) return null;
   const { source, fullName } = repository;
   return { source, fullName, fileId: null, blobSha: null, isRequested: false, leftOut: [] };
 }
 
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
 function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
-  const { signal, tenant, promotes } = submission;
+  const { signal, tenant, promotes, replays } = submission;
   const verdict = submission.verdict ?? null;
-  if (verdict !== null) return [{ route: namedRoute(signal, tenant, policy), verdict }];
+  if (verdict !== null) {
+    const isWake = promotes?.wake === 'unread';
+    return [{ route: namedRoute(signal, tenant, policy), verdict, isWake }];
+  }
   if (submission.again != null) return [routeAgain(submission, submission.again, policy)];
+  if (onlyWakes(submission, policy)) return [wakeOf(signal, policy)];
   const own = ownDoing(signal, policy);
   if (own !== null) return [{ route: null, verdict: own }];
-  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? null);
+  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? replays?.route ?? null);
   if (routing.kind === 'none') {
     return [{ route: namedRoute(signal, tenant, policy), verdict: routing.verdict }];
   }
-  // One receipt waited, so one decides; of several routes the first, where none was kept with it.
-  const taking = promotes == null ? routing.routes : routing.routes.slice(0, 1);
+  // One receipt waited, so one decides; of several routes the first, where none was kept with it. What woke decides all.
+  const taking = promotes == null || promotes.wake === 'read' ? routing.routes : routing.routes.slice(0, 1);
   return taking.map((route) => ({ route: adjusted(route, submission), verdict: null }));
 }
 

@@ -1,4 +1,5 @@
 /** A deferred signal whose time has come, as the submission it is promoted by. */
+import type { Signal, Verdict } from '@headgate/domain';
 import type { ActivePolicy, DeferredRow } from '@headgate/store';
 import { reviveDeferred, type Submission } from './submission.js';
 
@@ -17,12 +18,33 @@ export function promotionOf(row: DeferredRow, active: ActivePolicy): Submission 
     observe: kept.observe,
     headStartSeconds: kept.headStartSeconds,
     beside: kept.beside,
+    replays: kept.replays,
     promotes: {
       deferredId: row.id,
       parentReceiptId: row.receiptId,
       reasonCode: row.reasonCode,
       route: kept.route,
+      wake: kept.isWake ? 'unread' : 'none',
       latch: isLatch ? { taskId: row.taskId, tenant, workKey: kept.workKey } : null,
     },
   };
+}
+
+/** A deferred signal, and what was read for it at its source. */
+export interface ReadSignal {
+  readonly row: DeferredRow;
+  /** Absent: nothing was read, and the verdict says why. */
+  readonly signal?: Signal;
+  readonly verdict?: Verdict | null;
+}
+
+export function readPromotionOf(
+  { row, signal, verdict = null }: ReadSignal,
+  active: ActivePolicy,
+): Submission {
+  const submission = promotionOf(row, active);
+  const { promotes } = submission;
+  if (signal === undefined || promotes == null) return { ...submission, verdict };
+  const wake = promotes.wake === 'unread' ? 'read' : promotes.wake;
+  return { ...submission, signal, verdict, promotes: { ...promotes, wake } };
 }

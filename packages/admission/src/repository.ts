@@ -7,7 +7,7 @@
  * number remains the identity of one that no configuration names, and of the work keys.
  */
 import type { Policy, Signal } from '@headgate/domain';
-import { gitRepositoryId } from '@headgate/sources';
+import { gitRepositoryId, hasCredentials } from '@headgate/sources';
 
 export interface SignalRepository {
   /** The source that configures it, else the signal's. */
@@ -45,3 +45,7 @@ export function repositoryOf(signal: Signal, tenant: string, policy: Policy): Si
     defaultBranch: repository.defaultBranch,
   };
 }
+
+/** Whether its `.headgate.yaml` can be read: by git, or of one that is only known by its signals by the forge's API. */
+export const isFileReadable = ({ url, source: id }: SignalRepository, { sources }: Policy): boolean =>
+  url !== null || sources.some((source) => source.id === id && hasCredentials(source));

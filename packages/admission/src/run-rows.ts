@@ -1,4 +1,5 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
+import { createHash } from 'node:crypto';
 import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
 import { claimOf } from '@headgate/sources';
 import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
@@ -108,6 +109,8 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     mode: route.mode,
     agent,
     prompt: route.prompt,
+    promptDigest: route.prompt === null ? null : digestOf(route.prompt),
+    ...(Object.keys(prepared.promptValues).length === 0 ? {} : { promptValues: prepared.promptValues }),
     setup: route.setup,
     verify: route.verify,
     repository:
@@ -132,6 +135,8 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     protectedPaths: route.protectedPaths,
   };
 }
+
+const digestOf = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 
 function routeOf(prepared: Prepared): RoutePolicy {
   const { route } = prepared.candidate;

@@ -25,6 +25,7 @@ import {
 } from '@headgate/store';
 import { type BatchContext, tenantIdOf } from './batch-context.js';
 import type { Prepared } from './prepare.js';
+import { isFileReadable } from './repository.js';
 import type { DeferredSubmission } from './submission.js';
 
 /** Another promoter was faster with these; the rest of the batch may be tried again without them. */
@@ -185,7 +186,7 @@ function requestFiles(
   const isAsked = policy.routes.some((route) => route.repositoryFile !== null);
   const moved = (isAsked ? batch : []).flatMap((prepared) => {
     const { repository } = prepared;
-    if (repository === null || repository.url === null || !movesDefaultBranch(prepared)) return [];
+    if (repository === null || !isFileReadable(repository, policy) || !movesDefaultBranch(prepared)) return [];
     const { source, fullName } = repository;
     return [{ tenantId: tenantIdOf(prepared, context.active), source, fullName, hasMoved: true }];
   });
@@ -224,11 +225,13 @@ function deferredRow(
     directive,
     again: submission.again ?? null,
     observe: submission.observe ?? null,
+    replays: submission.replays ?? null,
     tenant: tenant.id,
     headStartSeconds: submission.headStartSeconds ?? null,
     beside: submission.beside ?? null,
     workKey: work?.workKey ?? null,
     route: route?.id ?? null,
+    isWake: prepared.isWake,
     inputVersion: work?.inputVersion ?? null,
     debouncedSince: since?.toISOString() ?? null,
   };

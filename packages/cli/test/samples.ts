@@ -10,6 +10,7 @@ export const RUN: RunDetail = {
   repository: 'acme/api',
   agent: 'example',
   mode: 'act',
+  kind: 'work',
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2',
   generation: 1,
@@ -44,6 +45,9 @@ export const RUN: RunDetail = {
   operations: [],
   usage: null,
   events: [],
+  lineage: { hops: 0, chainRuns: 1, rootReceiptId: 'rcpt_01k' },
+  promptDigest: null,
+  feedback: null,
 };
 
 export const WAITING_RUN: RunDetail = {
@@ -81,6 +85,7 @@ export const RECEIPT: Receipt = {
   retryAfter: null,
   watermark: null,
   parentReceiptId: null,
+  replayedBy: null,
   createdAt: '2026-01-31T13:50:00.000Z',
   traceId: null,
   delivery: {
@@ -108,4 +113,5 @@ export const RECEIPT: Receipt = {
     concurrencyKey: null,
   },
   mutations: [],
+  feedback: null,
 };

@@ -38,17 +38,19 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   },
   {
     name: 'sources that could hear nothing, or are to ask without credentials',
-    text: 'version: 1\nsources:\n  a: { kind: github, repositories: { a/b: { url: /x } } }\n  b: { kind: github, poll: true, scan: { every: 1s }, redeliver: 2, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  c: { kind: github, poll: true, redeliver: 2, authority: source, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  d: { kind: github, app: "file:app.json", token: "${T}", baseUrl: "ftp://x", repositories: { a/b: { url: /x } } }\n  e: { kind: github, app: "file:app.json", token: "${T}", repositories: { a/b: { url: /x } } }\n  f: { kind: standard-webhooks, tolerance: 9h }\n',
+    text: 'version: 1\nsources:\n  a: { kind: github, repositories: { a/b: { url: /x } } }\n  b: { kind: github, poll: true, scan: { every: 1s }, redeliver: 2, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  c: { kind: github, poll: true, redeliver: 2, authority: source, webhookSecrets: [ "${S}" ], repositories: { a/b: { url: /x } } }\n  d: { kind: github, app: "file:app.json", token: "${T}", baseUrl: "ftp://x", repositories: { a/b: { url: /x } } }\n  e: { kind: github, app: "file:app.json", token: "${T}", repositories: { a/b: { url: /x } } }\n  f: { kind: standard-webhooks, tolerance: 9h }\n  g: { kind: git, authority: payload, repositories: { b: { url: /x } } }\n  h: { kind: cloudevents, authority: source }\n',
     says: [
       '3:3 sources.a.webhookSecrets: nothing could come in: no secret for a hook, and no App or token to look with. Write app: "file:.headgate/github-app.json", or webhookSecrets.',
       '4:42 sources.b.scan.every: 1s is too short. Write between 5s and 1d.',
       '5:22 sources.c.poll: GitHub is not asked without credentials. Write app or token in the source.',
       '5:34 sources.c.redeliver: GitHub is not asked without credentials. Write app or token in the source.',
-      '5:48 sources.c.authority: "source" is not supported in this version. Leave it out: the head is read again before an agent starts either way.',
+      '5:48 sources.c.authority: GitHub is not asked without credentials, so nothing could be decided. Write app or token in the source, or authority: payload.',
       '6:59 sources.d.baseUrl: not the address of an API. Write https://github.example.com/api/v3.',
       '7:44 sources.e.token: a source speaks as its App or with a token, not both. Remove one of the two.',
       '8:3 sources.f.webhookSecrets: is missing. Write a list.',
       '8:33 sources.f.tolerance: 9h is too long. Write between 10s and 1h.',
+      '9:19 sources.g.authority: a git source tells nothing: it is always read. Write authority: source, or leave it out.',
+      '10:27 sources.h.authority: nothing can be read at such a source, so what it tells is all that is known. Write authority: payload, or leave it out.',
     ],
   },
   {

@@ -27,7 +27,7 @@ import {
 } from '@headgate/store';
 import { failPoint, type Logger, metrics, record, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
-import { capacityOf, choose } from './choose.js';
+import { choose, offeredBy } from './choose.js';
 import { countDenied } from './denied.js';
 import { nameOf, ReadyTenants } from './ready-tenants.js';
 
@@ -120,7 +120,7 @@ export class Dispatcher {
       pairs: noted,
       // Where no slot is free nothing is read, and nothing is learnt: a full system costs its dispatcher one count.
       worthReading: (all, counted) => {
-        const capacity = capacityOf(counted.workers, counted.held);
+        const capacity = offeredBy(counted);
         const worth = all.filter((pair) => (capacity.get(pair.queueId)?.freeSlots ?? 0) > 0);
         pairs = worth;
         return worth;
@@ -139,7 +139,7 @@ export class Dispatcher {
         return selection.chosen.map((candidate) => candidate.runId);
       },
     });
-    if (outcome.kind === 'locked' || outcome.items.length === 0) return 0;
+    if (outcome.kind !== 'dispatched' || outcome.items.length === 0) return 0;
     metrics.dispatchDuration.record((performance.now() - startedAt) / 1000);
     metrics.dispatchBatchSize.record(outcome.items.length);
     record({

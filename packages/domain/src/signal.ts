@@ -45,6 +45,13 @@ export interface Command {
   readonly argument: string;
 }
 
+/** Which files a change touches, as its source lists them; a renamed one under both names. */
+export interface ChangedFiles {
+  readonly paths: readonly string[];
+  /** False: the source lists only so many, and there are more. */
+  readonly isWhole: boolean;
+}
+
 export interface Signal {
   /** Source id in the configuration (`example-github`); `schedule/<id>` and `api` for the built-in ones. */
   readonly source: string;
@@ -71,6 +78,8 @@ export interface Signal {
   readonly data: unknown;
   /** What a person asks for in a comment (`/agent fix the tests`); absent or null: nothing. */
   readonly command?: Command | null;
+  /** Of a pull request, where they were read; absent or null: they were not. */
+  readonly changedFiles?: ChangedFiles | null;
   /** W3C traceparent of the request or tick that brought it. */
   readonly traceparent: string | null;
 }

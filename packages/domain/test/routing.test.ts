@@ -8,6 +8,7 @@ import {
   type Policy,
   type RoutePolicy,
   routeSignal,
+  routesToWake,
   type Signal,
 } from '../src/index.js';
 import { aRoute, aSignal } from './builders.js';
@@ -46,7 +47,7 @@ const aPolicy = (routes: readonly RoutePolicy[]): Policy => ({
   },
   budgets: { perRunUsd: null, perDayUsd: null },
   lease: { ttlMs: 1, heartbeatMs: 1, renewDeadlineMs: 1, stopMarginMs: 1 },
-  retentionDays: { receipts: 1, payloads: 1, events: 1 },
+  retentionDays: { receipts: 1, payloads: 1, events: 1, history: 1 },
 });
 
 /** Conditions in these tests are the words `true`, `false` and `broken`. */
@@ -164,5 +165,31 @@ describe('repository patterns', () => {
         expect(matchesRepository(a, b)).toBe(a === b);
       }),
     );
+  });
+});
+
+describe('a delivery whose payload only wakes', () => {
+  const woken = (signal: Signal, ...routes: RoutePolicy[]) => {
+    const result = routesToWake(signal, aPolicy(routes));
+    return result.kind === 'routes' ? result.routes.map(({ id }) => id).join(' ') : result.verdict.reasonCode;
+  };
+  const signal = aSignal({ type: 'github.check_run.completed' });
+  const listening = aRoute({ on: [{ kind: 'event', type: 'github.check_run' }] });
+
+  it('I7: wakes every route that listens to its type, whatever the payload says to the other rules', () => {
+    const strict = aRoute({
+      ...listening,
+      id: 'strict',
+      when: { source: 'false' },
+      scope: { ...listening.scope, labels: { any: ['agent'], none: [] }, topics: ['node'], drafts: false },
+    });
+    expect(woken(signal, { ...listening, id: 'wide' }, strict)).toBe('wide strict');
+  });
+
+  it('I7: wakes nobody for a type, a source or a repository that no route takes', () => {
+    expect(woken(aSignal({ type: 'github.push' }), listening)).toBe('NO_ROUTE');
+    expect(woken(signal, { ...listening, sources: ['another'] })).toBe('OUT_OF_SCOPE');
+    expect(woken(signal, { ...listening, repositories: ['else/where'] })).toBe('OUT_OF_SCOPE');
+    expect(woken(signal)).toBe('NO_ROUTE');
   });
 });

@@ -26,6 +26,7 @@ import type {
   Queue,
   Receipt,
   ReceiptQuery,
+  ReplayRequest,
   ResetGoalRequest,
   Run,
   RunDetail,
@@ -52,7 +53,11 @@ export interface WorkOptions {
 
 /** One client per instance and token. Ids are the API's own (`run_…`). */
 export interface Client {
-  readonly receipts: Listing<Receipt, ReceiptQuery> & { get(id: string): Promise<Receipt> };
+  readonly receipts: Listing<Receipt, ReceiptQuery> & {
+    get(id: string): Promise<Receipt>;
+    /** Its signal is decided again by today's rules. Throws PAYLOAD_GONE when what it carried is no longer kept. */
+    replay(id: string, request?: ReplayRequest): Promise<SignalAnswer>;
+  };
   readonly tasks: Listing<Task, TaskQuery> & {
     get(id: string): Promise<TaskDetail>;
     /** Ends its live runs and refuses its signals until it is reset. Repeating it changes nothing. */
@@ -123,6 +128,7 @@ export function createClient(options: ClientOptions): Client {
     receipts: {
       ...list<Receipt, ReceiptQuery>('/v1/receipts'),
       get: (id) => get(at('receipts', id)),
+      replay: (id, request = {}) => post(at('receipts', id, '/replay'), request),
     },
     tasks: {
       ...list<Task, TaskQuery>('/v1/tasks'),

@@ -71,6 +71,7 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
         receiptId: run.receiptId,
         tenantId: tenant.id,
         mediaType: 'application/json',
+        headers: null,
         ...(await payloads.encode(Buffer.from('{}'))),
       },
     ]);

@@ -9,7 +9,7 @@ import { problemSchema } from '../src/schemas/index.js';
 import { EventStream } from '../src/stream/index.js';
 import { aConsole, type TestConsole } from './a-console.js';
 import { type IsolatedConsole, isolatedConsole } from './foreign.js';
-import { admissionOf, admitted } from './seeds.js';
+import { admissionOf, admitted, received } from './seeds.js';
 
 interface Described {
   readonly openapi: string;
@@ -52,11 +52,13 @@ beforeAll(async () => {
   const { foreign } = isolated;
   requestId = isolated.requestId;
   const run = await admitted(test);
+  const delivery = await received(test, 'contract');
   const schedule = formatId('sch', isolated.scheduleId);
   routes = consoleRoutes(test.context, admissionOf(test), new EventStream(test.context));
   document = await test.json<Described>('/openapi.json');
   ids = {
     '/v1/receipts/{id}': formatId('rcpt', run.receiptId),
+    '/v1/receipts/{id}/replay': formatId('rcpt', delivery.receiptId),
     '/v1/tasks/{id}': formatId('task', run.taskId),
     '/v1/runs/{id}': formatId('run', foreign.runId),
     '/v1/runs/{id}/artifacts': formatId('run', foreign.runId),

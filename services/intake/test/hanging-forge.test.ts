@@ -7,7 +7,7 @@ import { aContext, served } from '../../../test/world/service.js';
 import { aWorld } from '../../../test/world/world.js';
 import { createIntake } from '../src/intake.js';
 
-const policyOf = (url: string) => `
+const policyOf = (url: string, authority = 'payload') => `
 version: 1
 sources:
   forge:
@@ -15,12 +15,14 @@ sources:
     webhookSecrets: [ "\${TEST_SECRET}" ]
     token: "\${TEST_SECRET}"
     baseUrl: ${url}
+    authority: ${authority}
     scan: false
     redeliver: 0
     repositories: { acme/api: { url: /nowhere/api.git, defaultBranch: main } }
 agents: { fixer: { runtime: command, command: [ node, fix.js ] } }
 routes:
   ask: { on: [ github.issue_comment.created ], when: command.name == "fix" }
+  pulls: { on: [ github.pull_request ], paths: [ "src/**" ] }
 `;
 
 it('I6: a GitHub that hangs holds no answer: what has to be read waits, and nobody is asked before the 202', async () => {
@@ -51,3 +53,30 @@ it('I6: a GitHub that hangs holds no answer: what has to be read waits, and nobo
   expect(github.log.entries).toEqual([]);
   expect(await world.sql('select 1 from headgate.deferred_signal')).toHaveLength(5);
 });
+
+it.each(['payload', 'source'])(
+  'I6: authority %s: what a pull request’s event needs to be read is read after the answer',
+  async (authority) => {
+    const github = await FakeGitHub.start();
+    onTestFinished(() => github.stop());
+    github.failNext({ fault: { kind: 'hang', when: 'before' }, count: 1_000 });
+    const world = await aWorld(await policyFrom(policyOf(github.url, authority)));
+    const context = await aContext(world);
+    const { url } = await served(createIntake(context, { env: { TEST_SECRET } }));
+    const body = Buffer.from(
+      JSON.stringify({
+        action: 'opened',
+        pull_request: {
+          number: 7,
+          head: { sha: 'a'.repeat(40), ref: 'topic', repo: { id: 42 } },
+          base: { ref: 'main', repo: { id: 42 } },
+        },
+        repository: { id: 42, full_name: 'acme/api', default_branch: 'main' },
+      }),
+    );
+    const headers = signed(body, { 'x-github-event': 'pull_request', 'x-github-delivery': randomUUID() });
+    const reply = await post(`${url}/webhooks/forge`, headers, body);
+    expect(reply.body).toMatchObject({ outcome: 'defer', reasonCode: 'HEAD_UNRESOLVED', runId: null });
+    expect(github.log.entries).toEqual([]);
+  },
+);

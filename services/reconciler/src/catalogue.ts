@@ -4,7 +4,13 @@ import { deadWorkers, orphanLatches, overdueItems, overdueSignals } from './jobs
 import { untoldFeedback } from './jobs/feedback.js';
 import { unresolvedHeads } from './jobs/heads.js';
 import { missingHints, strayHints } from './jobs/hints.js';
-import { forgetExpired, forgetUnseen, partitionsKept } from './jobs/housekeeping.js';
+import {
+  forgetExpired,
+  forgetUnseen,
+  historyTrimmed,
+  partitionsKept,
+  signalsTrimmed,
+} from './jobs/housekeeping.js';
 import { brokenLatches } from './jobs/latches.js';
 import { unknownOperations } from './jobs/operations.js';
 import { reapExpired } from './jobs/reap.js';
@@ -44,4 +50,6 @@ export const JOBS: readonly Job[] = [
   partitionsKept,
   forgetExpired,
   forgetUnseen,
+  historyTrimmed,
+  signalsTrimmed,
 ];

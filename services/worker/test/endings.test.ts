@@ -1,6 +1,6 @@
 import { formatId, type RunSpec } from '@headgate/domain';
 import { chooseSandbox, PidNamespace, ProcessGroup } from '@headgate/runtimes';
-import { publications, queueItems, runs } from '@headgate/store';
+import { dueItems, publications, runs } from '@headgate/store';
 import { armFailPoint } from '@headgate/telemetry';
 import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, someLimits } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
@@ -154,7 +154,7 @@ describe('what is published', () => {
       what: 'the first attempt has failed after it was sealed',
     });
     await eventually(
-      async () => (await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10))).length > 0,
+      async () => (await shop.db.service.transaction((c) => dueItems.promote(c, 10))).length > 0,
       {
         what: 'its back-off is over',
       },

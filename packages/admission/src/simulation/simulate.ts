@@ -197,7 +197,8 @@ class Simulation {
   }
 }
 
-function promotedBy({ candidate, submission }: Prepared, reasonCode: ReasonCode): Submission {
+function promotedBy(prepared: Prepared, reasonCode: ReasonCode): Submission {
+  const { candidate, submission } = prepared;
   const { work } = candidate;
   const isLatch = reasonCode === 'QUEUED_NEXT' && work !== null;
   const promotes: Promotion = {
@@ -205,6 +206,8 @@ function promotedBy({ candidate, submission }: Prepared, reasonCode: ReasonCode)
     parentReceiptId: candidate.receiptId,
     reasonCode,
     route: candidate.route?.id ?? null,
+    // What was recorded stands for what would have been read.
+    wake: prepared.isWake ? 'read' : 'none',
     latch: isLatch ? { taskId: candidate.taskId, tenant: candidate.tenant.id, workKey: work.workKey } : null,
   };
   return { ...submission, payload: null, promotes };

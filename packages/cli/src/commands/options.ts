@@ -50,6 +50,13 @@ export function addInput(
   return { ...before, [text.slice(0, equals)]: jsonOr(value) };
 }
 
+/** `--data '{"severity": "low"}'`. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> {
+  const value = jsonOr(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new InvalidArgumentError('Write a JSON object: \'{ "severity": "low" }\'.');
+}
+
 function jsonOr(text: string): unknown {
   try {
     return JSON.parse(text);

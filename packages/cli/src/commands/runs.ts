@@ -8,7 +8,7 @@ import { isOver, waitForRun } from '../instance/wait-for-run.js';
 import { oneAnswer } from '../send/say.js';
 import { runPage } from '../terminal/run-page.js';
 import { PUBLIC_STATUSES, progressLine, runRemark, statusWord } from '../terminal/status.js';
-import { table } from '../terminal/table.js';
+import { remarkTable } from '../terminal/table.js';
 import { ago, usd } from '../terminal/words.js';
 import type { CommandContext } from './command.js';
 import { durationMs, given, instantBefore, positiveInteger } from './options.js';
@@ -116,7 +116,7 @@ async function list(options: ListOptions, context: CommandContext): Promise<Exit
 }
 
 function runTable(runs: readonly Run[], { terminal, now }: CommandContext): string {
-  return table(
+  return remarkTable(
     terminal,
     ['status', 'run', 'route', 'repository', 'tries', 'created', 'cost', ''],
     runs.map((run) => [

@@ -79,14 +79,14 @@ function checkGithub(source: Github, hasCredentials: boolean, problem: Problem):
   if (source.app !== undefined && source.token !== undefined) {
     problem('token', 'a source speaks as its App or with a token, not both', 'Remove one of the two.');
   }
+  if (hasCredentials) return;
   if (source.authority === 'source') {
     problem(
       'authority',
-      '"source" is not supported in this version',
-      'Leave it out: the head is read again before an agent starts either way.',
+      'GitHub is not asked without credentials, so nothing could be decided',
+      'Write app or token in the source, or authority: payload.',
     );
   }
-  if (hasCredentials) return;
   if (source.webhookSecrets === undefined) {
     problem(
       'webhookSecrets',

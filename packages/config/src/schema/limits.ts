@@ -83,6 +83,7 @@ export const retention = strict(null, {
   receipts: kept.optional(),
   payloads: kept.optional(),
   events: kept.optional(),
+  history: kept.optional(),
 });
 
 const capability = z.union([

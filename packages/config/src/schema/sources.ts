@@ -90,9 +90,16 @@ const github = strict('source', {
   repositories: repositories(GITHUB_NAME, 'owner/name'),
 });
 
+/** Where there is nothing to choose: the other word is refused with the reason. */
+const onlyAuthority = <const Word extends 'payload' | 'source'>(only: Word, why: string) =>
+  z.literal(only, { error: () => say(why, `Write authority: ${only}, or leave it out.`) }).optional();
+
+const ONLY_TOLD = 'nothing can be read at such a source, so what it tells is all that is known';
+
 const git = strict('source', {
   kind: z.literal('git'),
   tenant: id.optional(),
+  authority: onlyAuthority('source', 'a git source tells nothing: it is always read'),
   poll: looks.optional(),
   replayWindow: replayWindow.optional(),
   repositories: repositories(REPOSITORY_NAME, 'name or group/name'),
@@ -101,6 +108,7 @@ const git = strict('source', {
 const cloudevents = strict('source', {
   kind: z.literal('cloudevents'),
   tenant: id.optional(),
+  authority: onlyAuthority('payload', ONLY_TOLD),
   from: z.array(text(512)).min(1).max(50).optional(),
   replayWindow: replayWindow.optional(),
   repositories: repositories(REPOSITORY_NAME, 'name or group/name').optional(),
@@ -110,6 +118,7 @@ const standardWebhooks = strict('source', {
   kind: z.literal('standard-webhooks'),
   tenant: id.optional(),
   webhookSecrets: webhookSecrets('WEBHOOK_SECRET'),
+  authority: onlyAuthority('payload', ONLY_TOLD),
   tolerance: duration({ minMs: 10_000, maxMs: 3_600_000 }).optional(),
   replayWindow: replayWindow.optional(),
   repositories: repositories(REPOSITORY_NAME, 'name or group/name').optional(),

@@ -1,6 +1,7 @@
 /** What a decision leaves beside itself: a person's act begins chains anew, a refused request is answered. */
 import type { ReasonCode } from '../reasons.js';
 import { makerOf } from './guard.js';
+import { isNews } from './news.js';
 import type { AdmissionState, AdmissionWrite, Decision } from './types.js';
 
 export const aftermath = (state: AdmissionState, decision: Decision): readonly AdmissionWrite[] => [
@@ -14,7 +15,7 @@ const NO_NEWS: readonly ReasonCode[] = ['DUPLICATE_DELIVERY', 'DUPLICATE_HOOK', 
 /** A person's act counts whatever was decided about it; a push by a person unless it is of our own commit. */
 function touch(state: AdmissionState, { candidate, reasonCode }: Decision): readonly AdmissionWrite[] {
   const { cause } = candidate;
-  if (cause == null || !cause.isByPerson || candidate.parentReceiptId !== null) return [];
+  if (cause == null || !cause.isByPerson || !isNews(candidate)) return [];
   if (NO_NEWS.includes(reasonCode) || makerOf(state, candidate) !== null) return [];
   return [{ kind: 'touch', candidate }];
 }

@@ -33,6 +33,7 @@ import { byDebounce, withoutItsWaiting } from './debounce.js';
 import { type DecisionParts, decide } from './decision.js';
 import { echoOfOurs, guarded } from './guard.js';
 import { deliveryKey, taskKey } from './keys.js';
+import { isNews } from './news.js';
 import {
   type AdmissionState,
   type AdmissionWrite,
@@ -124,8 +125,9 @@ function withoutItsLatch(asked: Asked): Decision {
 }
 
 /** A command that another delivery brought: by a second hook, or edited and sent again. */
-function heardBefore(state: AdmissionState, { asked, signal, parentReceiptId }: Candidate) {
-  if (asked == null || parentReceiptId !== null) return undefined;
+function heardBefore(state: AdmissionState, candidate: Candidate) {
+  const { asked, signal } = candidate;
+  if (asked == null || !isNews(candidate)) return undefined;
   return state.deliveries.get(deliveryKey({ source: signal.source, eventId: askedEventId(asked) }));
 }
 

@@ -59,11 +59,13 @@ export function evolve(state: AdmissionState, decision: Decision): AdmissionStat
 export function evolveDraft(draft: AdmissionDraft, decision: Decision): void {
   const { candidate } = decision;
   const key = deliveryKey(candidate.signal);
-  if (candidate.parentReceiptId === null && standsForDelivery(draft.deliveries.get(key), decision)) {
+  const isFirst =
+    candidate.parentReceiptId === null && standsForDelivery(draft.deliveries.get(key), decision);
+  if (isFirst) {
     const { runId, taskId } = decision;
     draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
-    rememberAsked(draft, decision);
   }
+  if (isFirst || candidate.isWoken === true) rememberAsked(draft, decision);
   // Later than everything before it in the batch, as in the database: an act and a run are never at one instant.
   draft.order.count += 2;
   const at = new Date(draft.now.getTime() + draft.order.count);

@@ -4,4 +4,5 @@ export { DEFER_MS, decideOne } from './decide-one.js';
 export { type AdmissionDraft, draftOf, evolve, evolveDraft, standsForDelivery } from './evolve.js';
 export { touchedSubjects } from './guard.js';
 export * from './keys.js';
+export { isNews } from './news.js';
 export * from './types.js';

@@ -54,6 +54,8 @@ export interface Candidate {
   readonly directive: Directive;
   /** Set when a deferred signal or a latch is promoted: its delivery row is its own, not a duplicate. */
   readonly parentReceiptId: ReceiptId | null;
+  /** Promoted from a delivery that only woke: it was read at its source since, and is heard here for the first time. */
+  readonly isWoken?: boolean;
   /** One more route that takes the signal of the candidate before it: the delivery is that one's, not a duplicate. */
   readonly isFurtherRoute: boolean;
   /** It waited for more signals already, and does not wait for them again. */

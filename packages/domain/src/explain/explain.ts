@@ -7,7 +7,7 @@ import { counted, durationInWords, quoted } from '../sentences.js';
 import type { Candidate, Explained, ExplanationKind } from './explanation.js';
 import type { Facts, RunFact, SourceSight } from './facts.js';
 import { stepsOf } from './steps.js';
-import { summaryOf, type WaitingWords } from './summary.js';
+import { summaryOf, verdictOn, type WaitingWords } from './summary.js';
 
 export interface ExplainInput {
   readonly ref: string;
@@ -24,7 +24,8 @@ const MAX_CANDIDATES = 20;
 /** The chain behind what was found. */
 export function explain(input: ExplainInput): Explained {
   const { facts } = input;
-  const summary = summaryOf(sorted(facts), input.waiting);
+  const inOrder = sorted(facts);
+  const summary = [verdictOn(input.ref, inOrder), summaryOf(inOrder, input.waiting)].join(' ').trimStart();
   return {
     kind: input.kind,
     summary: input.isCut ? `${summary} Only the newest are shown.` : summary,

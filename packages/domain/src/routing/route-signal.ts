@@ -12,7 +12,15 @@ import type { Policy, RoutePolicy } from '../policy.js';
 import type { ReasonCode } from '../reasons.js';
 import { quoted } from '../sentences.js';
 import type { Signal } from '../signal.js';
-import { type Obstacle, ROUTE_RULES, type RuleQuestion, type SignalReaders } from './rules.js';
+import { NO_FACTS_TOLD } from './eligibility.js';
+import {
+  type EvaluateCondition,
+  type Obstacle,
+  ROUTE_RULES,
+  type Rule,
+  type RuleQuestion,
+  type SignalReaders,
+} from './rules.js';
 
 export type Routing =
   /** At least one. */
@@ -51,11 +59,8 @@ export function routeSignal(
   const wanted = name ?? only;
   const asked = policy.routes.filter((route) => wanted === null || route.id === wanted);
   if (asked.length === 0) {
-    const detail =
-      wanted === null ? 'The configuration has no route.' : `No route is called ${quoted(wanted)}.`;
-    return none([
-      { depth: -1, rule: wanted === null ? 'route.on' : 'route', reasonCode: 'NO_ROUTE', detail },
-    ]);
+    if (wanted === null) return none([noRoute('The configuration has no route.')]);
+    return none([{ ...noRoute(`No route is called ${quoted(wanted)}.`), rule: 'route' }]);
   }
   const facts = readers.factsOf(signal);
   const taking: RoutePolicy[] = [];
@@ -68,6 +73,30 @@ export function routeSignal(
   }
   return taking.length > 0 ? { kind: 'routes', routes: taking } : none(misses);
 }
+
+/**
+ * Which routes a delivery may concern whose payload only wakes: by its type, its source and the name of its repository.
+ * Nothing else of it counts before its source was read.
+ */
+export function routesToWake(signal: Signal, policy: Policy): Routing {
+  const rules = ROUTE_RULES.filter(({ name }) => WAKING_RULES.has(name));
+  const taking: RoutePolicy[] = [];
+  const misses: Miss[] = [];
+  for (const route of policy.routes) {
+    const byName = { ...route, scope: { ...route.scope, topics: [], properties: {} } };
+    const question = { route: byName, signal, facts: NO_FACTS_TOLD, policy, evaluate: NEVER, isNamed: false };
+    const miss = missAmong(rules, question);
+    if (miss === null) taking.push(route);
+    else misses.push(miss);
+  }
+  if (taking.length > 0) return { kind: 'routes', routes: taking };
+  return none(misses.length > 0 ? misses : [noRoute('The configuration has no route.')]);
+}
+
+const WAKING_RULES: ReadonlySet<string> = new Set(['route.on', 'route.sources', 'route.repositories']);
+const NEVER: EvaluateCondition = () => ({ value: false });
+
+const noRoute = (detail: string): Miss => ({ depth: -1, rule: 'route.on', reasonCode: 'NO_ROUTE', detail });
 
 /** The route that a manual call, a tick or an observation names in its data (`route`); null for an event. */
 export function routeName(signal: Signal): string | null {
@@ -125,8 +154,10 @@ export function explainRouting(
 const rulesFor = (signal: Signal) =>
   ROUTE_RULES.filter(({ isAboutEvent }) => !isAboutEvent || signal.trigger === 'event');
 
-function missOf(question: RuleQuestion): Miss | null {
-  for (const [depth, { name, judge }] of rulesFor(question.signal).entries()) {
+const missOf = (question: RuleQuestion): Miss | null => missAmong(rulesFor(question.signal), question);
+
+function missAmong(rules: readonly Rule[], question: RuleQuestion): Miss | null {
+  for (const [depth, { name, judge }] of rules.entries()) {
     const obstacle = judge(question);
     if (obstacle !== null) return { ...obstacle, depth, rule: name };
   }

@@ -140,7 +140,7 @@ const branches = (question: RuleQuestion): Obstacle | null => {
 const paths = (question: RuleQuestion): Obstacle | null => {
   const { route, facts } = question;
   const changed = facts.paths;
-  // An event that does not list its files is not filtered by them; the result is, in the end.
+  // An event whose files are not known, or not all of them, is not filtered by them; the result is, in the end.
   if (route.paths.length === 0 || changed === null) return null;
   const isTouched = changed.some((path) => route.paths.some((pattern) => matchesGlob(pattern, path)));
   return isTouched ? null : outOfScope(`${who(question)}: no file under ${route.paths.join(', ')} changed.`);

@@ -6,6 +6,7 @@ import type {
   ReasonCode,
   RunStatus,
 } from '@headgate/domain';
+import type { Feedback } from './receipt.js';
 import type { Instant, PageQuery, TimeQuery } from './shared.js';
 
 /** Why a run waits now, and what would let it start. */
@@ -50,6 +51,8 @@ export interface Run {
   readonly repository: string | null;
   readonly agent: string;
   readonly mode: Mode;
+  /** An observation looks for a goal: no agent, no result, no cost. */
+  readonly kind: 'work' | 'observation';
   readonly workKey: string;
   readonly inputVersion: string;
   readonly generation: number;
@@ -157,6 +160,21 @@ export interface RunDetail extends Run {
   readonly usage: RunUsage | null;
   /** Oldest first. */
   readonly events: RunEvent[];
+  /** Its place in a chain of our own runs: what the loop guard counts. */
+  readonly lineage: RunLineage;
+  /** SHA-256 of the prompt as the agent is given it; null: it has none, or was admitted before it was noted. */
+  readonly promptDigest: string | null;
+  /** What who asked for it was told; null: nobody is told. */
+  readonly feedback: Feedback | null;
+}
+
+export interface RunLineage {
+  /** Confirmed pushes of ours between the root of its chain and it. */
+  readonly hops: number;
+  /** Runs of its task since a person, or a version that is not ours, began the chain; it included. */
+  readonly chainRuns: number;
+  /** Where its chain began. */
+  readonly rootReceiptId: string;
 }
 
 export interface RunQuery extends PageQuery, TimeQuery {

@@ -7,19 +7,12 @@
  */
 import type { Signal, SourcePolicy, TargetRef } from '@headgate/domain';
 import { z } from 'zod';
-import { type GithubClient, type GithubOutcome, repositoryPath } from '../github/client/index.js';
+import { type GithubOutcome, repositoryPath } from '../github/client/index.js';
 import { githubEventOf } from '../github/events.js';
 import { instantAt, isCommitId, textAt } from '../github/fields.js';
 import { ruleOf } from '../github/rules.js';
-
-export type HeadResolution =
-  | { readonly kind: 'resolved'; readonly signal: Signal }
-  | { readonly kind: 'closed'; readonly detail: string }
-  /** The head moved after a person asked. */
-  | { readonly kind: 'moved'; readonly detail: string }
-  /** The forge answered, and there is nothing to resolve it to. */
-  | { readonly kind: 'unresolved'; readonly detail: string }
-  | { readonly kind: 'unavailable'; readonly detail: string };
+import type { GithubAsker } from './ask-once.js';
+import { type Readout, unavailable } from './readout.js';
 
 const repo = z.object({ id: z.int(), full_name: z.string() });
 const pullShape = z.object({
@@ -37,17 +30,17 @@ type Pull = z.output<typeof pullShape>;
 const refShape = z.object({ object: z.object({ sha: z.string() }) });
 
 interface Query {
-  readonly client: GithubClient;
+  readonly client: GithubAsker;
   readonly source: SourcePolicy;
   readonly signal: Signal;
 }
 
 /** Never throws; bounded in time by the client. */
-export async function resolveHead(query: Query): Promise<HeadResolution> {
+export async function resolveHead(query: Query): Promise<Readout> {
   const { target, repository, inputVersion } = query.signal;
   if (repository === null) return { kind: 'unresolved', detail: 'The signal names no repository.' };
   if (target === null) return byCommit(query);
-  if (inputVersion !== null) return { kind: 'resolved', signal: query.signal };
+  if (inputVersion !== null) return { kind: 'read', signal: query.signal };
   switch (target.kind) {
     case 'pull_request':
       return byPullRequest(query, target);
@@ -58,12 +51,12 @@ export async function resolveHead(query: Query): Promise<HeadResolution> {
   }
 }
 
-async function byPullRequest(query: Query, target: TargetRef): Promise<HeadResolution> {
+async function byPullRequest(query: Query, target: TargetRef): Promise<Readout> {
   const answer = await ask(query, pullShape, 'pulls', target.id);
   if (answer.kind === 'absent') {
     return { kind: 'unresolved', detail: `There is no pull request ${target.id}.` };
   }
-  if (answer.kind !== 'found') return unreadable(answer);
+  if (answer.kind !== 'found') return unavailable(answer);
   const pull = answer.value;
   if (pull.state !== 'open') {
     const how = pull.merged_at == null ? 'closed' : 'merged';
@@ -73,7 +66,7 @@ async function byPullRequest(query: Query, target: TargetRef): Promise<HeadResol
   if (moved !== null) return moved;
   const isFork = pull.head.repo?.id !== pull.base.repo.id;
   return {
-    kind: 'resolved',
+    kind: 'read',
     signal: {
       ...query.signal,
       target: { ...target, ref: isFork ? null : pull.head.ref },
@@ -82,7 +75,7 @@ async function byPullRequest(query: Query, target: TargetRef): Promise<HeadResol
   };
 }
 
-function movedSinceAsked({ command, data }: Signal, { number, head, base }: Pull): HeadResolution | null {
+function movedSinceAsked({ command, data }: Signal, { number, head, base }: Pull): Readout | null {
   if (command == null || head.repo?.id === base.repo.id) return null;
   const askedAt = instantAt(data, 'comment', 'created_at');
   const pushedAt = head.repo?.pushed_at == null ? null : new Date(head.repo.pushed_at);
@@ -94,7 +87,7 @@ function movedSinceAsked({ command, data }: Signal, { number, head, base }: Pull
 }
 
 /** A check on a fork's commit names neither branch nor pull request. */
-async function byCommit(query: Query): Promise<HeadResolution> {
+async function byCommit(query: Query): Promise<Readout> {
   const { signal } = query;
   const sha = signal.inputVersion;
   if (sha === null || !isCommitId(sha)) {
@@ -102,7 +95,7 @@ async function byCommit(query: Query): Promise<HeadResolution> {
   }
   const answer = await ask(query, z.array(pullShape), 'commits', sha, 'pulls');
   if (answer.kind === 'absent') return { kind: 'unresolved', detail: `The commit ${sha} is not known here.` };
-  if (answer.kind !== 'found') return unreadable(answer);
+  if (answer.kind !== 'found') return unavailable(answer);
   const headed = answer.value.filter((pull) => pull.head.sha === sha);
   const open = headed.filter((pull) => pull.state === 'open');
   const [only, ...others] = open;
@@ -119,7 +112,7 @@ async function byCommit(query: Query): Promise<HeadResolution> {
 }
 
 /** The event is read once more, as if its payload had named the pull request. */
-function withPullRequest(signal: Signal, pull: Pull): HeadResolution {
+function withPullRequest(signal: Signal, pull: Pull): Readout {
   const event = githubEventOf(signal.type);
   const data = signal.data;
   if (event === null || typeof data !== 'object' || data === null) {
@@ -143,15 +136,15 @@ function withPullRequest(signal: Signal, pull: Pull): HeadResolution {
     guid: signal.eventId,
   });
   if (reading.target === null) return { kind: 'unresolved', detail: 'The event names nothing to work on.' };
-  return { kind: 'resolved', signal: { ...signal, target: reading.target, data: payload } };
+  return { kind: 'read', signal: { ...signal, target: reading.target, data: payload } };
 }
 
-async function byBranch(query: Query, target: TargetRef): Promise<HeadResolution> {
+async function byBranch(query: Query, target: TargetRef): Promise<Readout> {
   const name = target.ref ?? target.id;
   const answer = await ask(query, refShape, 'git', 'ref', 'heads', name);
   if (answer.kind === 'absent') return { kind: 'closed', detail: `The branch ${name} is gone.` };
-  if (answer.kind !== 'found') return unreadable(answer);
-  return { kind: 'resolved', signal: { ...query.signal, inputVersion: answer.value.object.sha } };
+  if (answer.kind !== 'found') return unavailable(answer);
+  return { kind: 'read', signal: { ...query.signal, inputVersion: answer.value.object.sha } };
 }
 
 const ask = <T>(
@@ -162,8 +155,3 @@ const ask = <T>(
   const name = signal.repository?.fullName ?? '';
   return client.read({ source, repository: name, path: repositoryPath(name, ...parts), shape });
 };
-
-const unreadable = (answer: Exclude<GithubOutcome<unknown>, { kind: 'found' }>): HeadResolution => ({
-  kind: 'unavailable',
-  detail: answer.kind === 'unchanged' ? 'GitHub said unchanged and no copy is left.' : answer.detail,
-});

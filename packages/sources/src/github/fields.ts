@@ -6,6 +6,8 @@ import type { Actor, RepositoryRef } from '@headgate/domain';
 import { z } from 'zod';
 
 export type Payload = Readonly<Record<string, unknown>>;
+/** Something as the API shows it. */
+export type Item = Payload;
 
 /** The value if it has the shape, else null. */
 function shaped<T>(schema: z.ZodType<T>, value: unknown): T | null {

@@ -73,6 +73,16 @@ export function signalOfEvent({ event, payload, eventId, via, receivedAt, source
   return normalise(envelope, event, id, payload);
 }
 
+/** The same delivery, with what was read at the source in the place of what it told. */
+export function readAgain(signal: Signal, event: string, payload: Payload): Signal {
+  const { source, eventId, trigger, via, hookId, receivedAt, traceparent } = signal;
+  const envelope = emptyEnvelope(
+    { source: { id: source }, receivedAt, traceparent },
+    { eventId, type: `github.${event}`, trigger, via, hookId },
+  );
+  return normalise(envelope, event, eventId, payload);
+}
+
 /** An index holds it. */
 const MOST_EVENT_ID = 500;
 

@@ -32,7 +32,7 @@ import { isRowFault } from '../connection/faults.js';
 import { tell } from '../history.js';
 import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
-import { type Ending, writeEndings } from './finish.js';
+import { type Ending, writeEndings } from './endings.js';
 import { type Orphan, releaseOrphans } from './repairs-lease.js';
 
 export interface ReapOptions {
@@ -172,7 +172,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
   const retry = decideRetry({
     reasonCode,
     counters,
-    policy: run.spec.retry,
+    policy: run.retry,
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: options.random(),
   });
@@ -189,6 +189,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
   const detail = `worker ${lease.workerId} did not renew lease ${lease.leaseId}`;
   return {
     runId: run.runId,
+    passed: [],
     status,
     counters: cancelling ? counters : retry.counters,
     requeueDelayMs: status === 'QUEUED' && retry.kind === 'retry' ? retry.delayMs : null,

@@ -114,6 +114,7 @@ export const aReceipt = (change: Partial<DecisionReceipt> = {}): DecisionReceipt
   runId: null,
   concurrencyKey: null,
   repositoryConfigSha: null,
+  replayedBy: null,
   ...change,
 });
 

@@ -35,6 +35,14 @@ export const checkRunEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'get',
+    path: '/check-runs/:id',
+    handle: (call) => {
+      const check = call.repository.checkRuns.find((it) => String(it.id) === call.params['id']);
+      return check === undefined ? notFound : { status: 200, body: checkRunJson(check) };
+    },
+  },
+  {
+    method: 'get',
     path: '/commits/:sha/check-runs',
     handle: (call) => {
       const name = call.query['check_name'];

@@ -5,7 +5,7 @@ import type { CommentRecord } from './forge-state.js';
 export const commentJson = ({ repository, baseUrl }: Call, comment: CommentRecord) => ({
   id: comment.id,
   body: comment.body,
-  user: { login: 'headgate[bot]', id: 1, type: 'Bot' },
+  user: comment.user ?? { login: 'headgate[bot]', id: 1, type: 'Bot' },
   created_at: comment.createdAt,
   updated_at: comment.updatedAt,
   url: `${baseUrl}/repos/${repository.fullName}/issues/comments/${comment.id}`,

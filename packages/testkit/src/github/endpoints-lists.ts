@@ -23,8 +23,36 @@ export const listEndpoints: readonly Endpoint[] = [
     method: 'get',
     path: '/issues/comments',
     handle: (call) => {
-      const found = call.repository.comments.map((comment) => commentJson(call, comment));
+      const { since = '' } = call.query;
+      const found = call.repository.comments
+        .filter(({ updatedAt }) => updatedAt >= since)
+        .map((comment) => commentJson(call, comment));
       return page(call, newestListed(found, 'updated_at'));
+    },
+  },
+  {
+    method: 'get',
+    path: '/issues/comments/:id',
+    handle: (call) => {
+      const found = call.repository.comments.find((it) => String(it.id) === call.params['id']);
+      return found === undefined ? notFound : { status: 200, body: commentJson(call, found) };
+    },
+  },
+  {
+    method: 'get',
+    path: '/issues/:number/events',
+    handle: (call) =>
+      page(
+        call,
+        call.repository.issueEvents.filter((it) => String(it['issue']) === call.params['number']),
+      ),
+  },
+  {
+    method: 'get',
+    path: '/actions/runs/:id',
+    handle: (call) => {
+      const found = call.repository.workflowRuns.find((it) => String(it['id']) === call.params['id']);
+      return found === undefined ? notFound : { status: 200, body: found };
     },
   },
   {

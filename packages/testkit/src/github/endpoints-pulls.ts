@@ -27,6 +27,8 @@ async function pullJson(call: Call, pull: PullRequestRecord) {
     updated_at: pull.updatedAt,
     merged_at: pull.isMerged ? pull.updatedAt : null,
     user: pull.user ?? { login: pull.author ?? 'octocat', id: 2, type: 'User' },
+    author_association: pull.association ?? 'MEMBER',
+    labels: (pull.labels ?? []).map((name) => ({ name })),
     url: `${baseUrl}/repos/${repository.fullName}/pulls/${pull.number}`,
     html_url: `${baseUrl}/${repository.fullName}/pull/${pull.number}`,
   };
@@ -38,6 +40,9 @@ const forkSide = (ref: string, fork: ForkRecord) => ({
   sha: fork.headSha,
   repo: { id: fork.id, full_name: fork.fullName, pushed_at: fork.pushedAt },
 });
+
+/** GitHub lists no more. */
+const MOST_FILES = 3_000;
 
 const findPull = (call: Call): PullRequestRecord | undefined =>
   call.repository.pulls.find((it) => String(it.number) === call.params['number']);
@@ -127,6 +132,14 @@ export const pullEndpoints: readonly Endpoint[] = [
     },
   },
   { method: 'patch', path: '/pulls/:number', handle: updatePull },
+  {
+    method: 'get',
+    path: '/pulls/:number/files',
+    handle: (call) => {
+      const pull = findPull(call);
+      return pull === undefined ? notFound : page(call, (pull.files ?? []).slice(0, MOST_FILES));
+    },
+  },
   {
     method: 'get',
     path: '/commits/:sha/pulls',

@@ -3,14 +3,18 @@ import type { AppEndpoint, Endpoint } from './endpoint.js';
 import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
+import { gitEndpoints } from './endpoints-git.js';
 import { listEndpoints } from './endpoints-lists.js';
 import { peopleEndpoints } from './endpoints-people.js';
 import { pullEndpoints } from './endpoints-pulls.js';
 import { repositoryEndpoints } from './endpoints-repository.js';
+import { reviewEndpoints } from './endpoints-reviews.js';
 
 export const ENDPOINTS: readonly Endpoint[] = [
   ...repositoryEndpoints,
   ...listEndpoints,
+  ...reviewEndpoints,
+  ...gitEndpoints,
   ...pullEndpoints,
   ...commentEndpoints,
   ...peopleEndpoints,

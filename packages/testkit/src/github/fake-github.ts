@@ -55,6 +55,7 @@ export class FakeGitHub {
     const repository = {
       ...options,
       ...{ pulls: [], comments: [], checkRuns: [], issues: [], workflowRuns: [], checkSuites: [] },
+      ...{ issueEvents: [], reviews: [], reviewComments: [] },
       permissions: new Map(),
     };
     this.state.repositories.push(repository);

@@ -11,6 +11,12 @@ export interface ForgeRepository {
   /** As GitHub would show them; each with a number or id, `updated_at` and `created_at`. */
   readonly workflowRuns: ListedRecord[];
   readonly checkSuites: ListedRecord[];
+  /** What was done on issues and pull requests; each with `issue`, the number. */
+  readonly issueEvents: ListedRecord[];
+  /** Each with `pull`, the number of its pull request. */
+  readonly reviews: ListedRecord[];
+  /** Comments on the code; each with `pull`. */
+  readonly reviewComments: ListedRecord[];
   /** By login; whoever is not named may write. */
   readonly permissions: Map<string, 'none' | 'read' | 'write' | 'admin'>;
 }
@@ -46,6 +52,11 @@ export interface PullRequestRecord {
   updatedAt: string;
   /** `octocat` by default. */
   author?: string;
+  /** `MEMBER` by default. */
+  association?: string;
+  labels?: readonly string[];
+  /** As the list of its files shows them. */
+  files?: readonly ListedRecord[];
   /** The record lags the branch: this is what it shows. */
   recordedHead?: string;
   fork?: ForkRecord;
@@ -53,6 +64,8 @@ export interface PullRequestRecord {
 
 export interface CommentRecord {
   readonly id: number;
+  /** Our App by default. */
+  readonly user?: { readonly login: string; readonly id: number; readonly type: string };
   readonly issueNumber: number;
   body: string;
   readonly createdAt: string;

@@ -5,6 +5,7 @@ import {
   formatId,
   type LeaseId,
   type ReasonCode,
+  type ReceiptId,
   type RunId,
   type RunStatus,
   type WorkerId,
@@ -12,6 +13,7 @@ import {
 import type { RunAttempt, RunDetail, RunEvent, RunLease, RunOperation, RunUsage } from '@headgate/sdk';
 import type { Connection } from '@headgate/store';
 import { sql } from 'drizzle-orm';
+import { feedbackOf } from './feedback.js';
 import { instantOf, instantOrNull } from './instants.js';
 import { rows } from './read.js';
 import { runAnswers } from './runs.js';
@@ -32,7 +34,27 @@ export async function runDetail(
     operations: await operationsOf(c, runId),
     usage: await usageOf(c, runId),
     events: await eventsOf(c, runId),
+    ...(await originOf(c, runId)),
+    feedback: await feedbackOf(c, sql`select r.receipt_id from headgate.run r where r.id = ${runId}::uuid`),
   };
+}
+
+/** Where it came from, and what its agent is told. */
+async function originOf(c: Connection, runId: RunId): Promise<Pick<RunDetail, 'lineage' | 'promptDigest'>> {
+  const [row] = await rows<{
+    hops: number;
+    chainRuns: number;
+    rootReceiptId: ReceiptId;
+    promptDigest: string | null;
+  }>(
+    c,
+    sql`select hops, chain_runs as "chainRuns", coalesce(root_receipt_id, receipt_id) as "rootReceiptId",
+               spec->>'promptDigest' as "promptDigest"
+          from headgate.run where id = ${runId}::uuid`,
+  );
+  if (row === undefined) throw new Error('a run without its row');
+  const { promptDigest, ...lineage } = row;
+  return { lineage: { ...lineage, rootReceiptId: formatId('rcpt', row.rootReceiptId) }, promptDigest };
 }
 
 async function attemptsOf(c: Connection, runId: RunId): Promise<RunAttempt[]> {

@@ -7,9 +7,11 @@ import { type AgainContext, resetTask, retryRun } from '../again/index.js';
 import { actorOf, type Caller } from '../auth/index.js';
 import { notFound, type Route, route, wrongState } from '../http/index.js';
 import { inScope, runDetail, taskDetail, type WaitingReader } from '../queries/index.js';
+import { replayReceipt } from '../replay/index.js';
 import {
   againBody,
   cancelBody,
+  replayBody,
   runDetailSchema,
   signalAnswerSchema,
   taskDetailSchema,
@@ -50,6 +52,23 @@ export function actRoutes(again: AgainContext, waiting: WaitingReader): readonly
           cancelLive: body.cancelLive,
           reason: body.reason ?? null,
         }),
+    ),
+    route(
+      {
+        ...act,
+        id: 'replayReceipt',
+        path: '/v1/receipts/{id}/replay',
+        tag: 'Receipts',
+        summary: 'Decide the signal of a receipt again: the same once more, or as new work',
+        body: replayBody,
+        answer: { status: 202, schema: signalAnswerSchema },
+        problems: [404, 409, 410, 503],
+      },
+      ({ caller, params, body }) => {
+        const id = parseId('rcpt', params['id'] ?? '');
+        if (id === null) throw notFound(`Receipt ${params['id']}`);
+        return replayReceipt(again, caller, id, { ...body, nonce: body.nonce ?? null });
+      },
     ),
     route(
       {

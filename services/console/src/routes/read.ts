@@ -68,7 +68,7 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
         answer: { status: 200, schema: receiptPage },
         problems: [],
       },
-      ({ caller, query }) => inScope(context, caller, (c) => receiptPageOf(c, query)),
+      ({ caller, query }) => inScope(context, caller, (c) => receiptPageOf(c, caller.tenantId, query)),
     ),
     route(
       {

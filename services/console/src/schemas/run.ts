@@ -1,5 +1,6 @@
 import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
 import type { Artifact, Run, RunDetail, RunResult, Waiting } from '@headgate/sdk';
+import { feedbackSchema } from './receipt.js';
 import {
   filterText,
   instant,
@@ -38,6 +39,7 @@ const runShape = {
   repository: z.string().nullable(),
   agent: z.string(),
   mode: z.enum(['observe', 'propose', 'act']),
+  kind: z.enum(['work', 'observation']),
   workKey: z.string(),
   inputVersion: z.string(),
   generation: z.number().int(),
@@ -145,6 +147,13 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           fencingToken: z.string().nullable(),
         }),
       ),
+      lineage: z.object({
+        hops: z.number().int(),
+        chainRuns: z.number().int(),
+        rootReceiptId: z.string(),
+      }),
+      promptDigest: z.string().nullable(),
+      feedback: orNull(feedbackSchema),
     })
     .openapi('RunDetail'),
 );

@@ -35,13 +35,14 @@ export const awaitedFiles: Job = {
   },
 };
 
-async function readOne({ context, report }: JobParts, file: ClaimedFile): Promise<void> {
+async function readOne({ context, report, github }: JobParts, file: ClaimedFile): Promise<void> {
   const { clock, database, paths, policy } = context;
   try {
     const finding = await readFileOf(file, {
       policy: policy.current().policy,
       mirrorsDir: paths.mirrors,
       clock,
+      github,
     });
     await failPoint('reconciler.file.read');
     await database.service.transaction((c) => repositoryFiles.settle(c, file, finding, isSound(finding)));

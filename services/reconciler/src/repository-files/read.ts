@@ -1,12 +1,15 @@
 /**
- * `.headgate.yaml` as it stands at the head of a repository's default branch, read through the bare mirror. Never from
- * a pull request, and never guessed: what cannot be read is unreadable, and not absent.
+ * `.headgate.yaml` as it stands at the head of a repository's default branch: read through the bare mirror where the
+ * configuration says where git reaches it, else by the forge's API. Never from a pull request, and never guessed: what
+ * cannot be read is unreadable, and not absent.
  */
 import { MAX_REPOSITORY_FILE_BYTES, REPOSITORY_FILE_NAME } from '@headgate/config';
 import type { Clock, Policy, RepositoryPolicy, SourcePolicy } from '@headgate/domain';
 import { ensureCommit, fileAt } from '@headgate/git';
-import { GitSourceReader, gitRepositoryId } from '@headgate/sources';
+import { type GithubAsker, GitSourceReader, gitRepositoryId, hasCredentials } from '@headgate/sources';
 import type { ClaimedFile, FileFinding } from '@headgate/store';
+import { findingOf, unreadable } from './finding.js';
+import { readByApi } from './read-by-api.js';
 
 const READ_TIMEOUT_MS = 10_000;
 const FETCH_TIMEOUT_MS = 60_000;
@@ -15,12 +18,24 @@ export interface ReadOptions {
   readonly policy: Policy;
   readonly mirrorsDir: string;
   readonly clock: Clock;
+  readonly github: GithubAsker;
 }
 
 export async function readFileOf(file: ClaimedFile, options: ReadOptions): Promise<FileFinding> {
-  const configured = configuredOf(file, options.policy);
-  if (configured === null) return unreadable('The repository is no longer in the configuration.');
-  const { source, repository } = configured;
+  const source = options.policy.sources.find((one) => one.id === file.source);
+  if (source === undefined) return unreadable('The source is no longer in the configuration.');
+  const repository = source.repositories.find((one) => one.fullName.toLowerCase() === file.fullName);
+  if (repository !== undefined) return readByGit(source, repository, options);
+  return hasCredentials(source)
+    ? readByApi({ github: options.github, source, fullName: file.fullName })
+    : unreadable('The repository is no longer in the configuration.');
+}
+
+async function readByGit(
+  source: SourcePolicy,
+  repository: RepositoryPolicy,
+  options: ReadOptions,
+): Promise<FileFinding> {
   const externalId = gitRepositoryId(repository.url);
   const { fullName, defaultBranch } = repository;
   const head = await new GitSourceReader({ clock: options.clock, timeoutMs: READ_TIMEOUT_MS }).readHead({
@@ -66,27 +81,6 @@ async function readAt(url: string, sha: string, { mirrorsDir }: ReadOptions): Pr
     case 'unreadable':
       return unreadable(found.detail);
     case 'file':
-      return textOf(found.bytes, found.blobSha, sha);
+      return findingOf(found.bytes, found.blobSha, sha);
   }
 }
-
-function textOf(bytes: Buffer, blobSha: string, commitSha: string): FileFinding {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    if (text.includes('\u0000')) return unreadable(`${REPOSITORY_FILE_NAME} holds a NUL character.`);
-    return { kind: 'found', commitSha, blobSha, text };
-  } catch {
-    return unreadable(`${REPOSITORY_FILE_NAME} is not UTF-8 text.`);
-  }
-}
-
-function configuredOf(
-  { source: sourceId, fullName }: ClaimedFile,
-  policy: Policy,
-): { readonly source: SourcePolicy; readonly repository: RepositoryPolicy } | null {
-  const source = policy.sources.find((one) => one.id === sourceId);
-  const repository = source?.repositories.find((one) => one.fullName.toLowerCase() === fullName);
-  return source === undefined || repository === undefined ? null : { source, repository };
-}
-
-const unreadable = (detail: string): FileFinding => ({ kind: 'unreadable', detail });

@@ -24,6 +24,8 @@ export interface IntakeParts {
   readonly desk: ClaimDesk;
   readonly self: () => Registered | null;
   readonly freeSlots: () => number;
+  /** Free slots that are being filled without a hint. */
+  readonly spokenFor: () => number;
 }
 
 export class IntakeOfHints {
@@ -33,6 +35,7 @@ export class IntakeOfHints {
   #lastBeltMs = Number.NEGATIVE_INFINITY;
   #unsubscribe: (() => void) | null = null;
   #isOpen = false;
+  #considering = 0;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -58,11 +61,17 @@ export class IntakeOfHints {
       queues,
       consumer: bus.consume({
         queues,
-        wanted: () => (this.#isOpen && self() !== null ? this.#parts.freeSlots() : 0),
+        wanted: () =>
+          this.#isOpen && self() !== null ? this.#parts.freeSlots() - this.#parts.spokenFor() : 0,
         onHints: (hints) => this.#take(hints),
       }),
     };
     this.#loop.wake();
+  }
+
+  /** Hints that were taken and not decided yet: each may need a slot. */
+  get considering(): number {
+    return this.#considering;
   }
 
   /** A slot is free again. */
@@ -82,6 +91,15 @@ export class IntakeOfHints {
   }
 
   async #take(hints: readonly ReceivedHint[]): Promise<void> {
+    this.#considering += hints.length;
+    try {
+      await this.#consider(hints);
+    } finally {
+      this.#considering -= hints.length;
+    }
+  }
+
+  async #consider(hints: readonly ReceivedHint[]): Promise<void> {
     await failPoint('worker.hint.received');
     for (const { runId, dispatchNo, publishedAt } of hints) {
       record({ type: 'info', op: HISTORY_OPS.hintReceive, run: runId, key: String(dispatchNo) });
@@ -103,7 +121,7 @@ export class IntakeOfHints {
     const olderThanMs = isHealthy ? timing.beltOlderThanMs : 0;
     // Twice as many as there is room for: some of them others take, some end at their verdict.
     const rows = await pool.use((c) => dispatchedRuns.waiting(c, me.queueIds, olderThanMs, free * 2));
-    const claimed = await desk.decide(rows);
+    const claimed = (await desk.decide(rows)).size;
     testSignal('worker.polled', { found: rows.length, claimed });
     return claimed > 0 && freeSlots() > 0 ? 'busy' : 'idle';
   }

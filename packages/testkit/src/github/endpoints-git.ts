@@ -1,0 +1,37 @@
+/** Objects of git as the API shows them. */
+import { notFound } from './answers.js';
+import type { Endpoint } from './endpoint.js';
+import { git } from './git-command.js';
+
+const OBJECT = /^[0-9a-f]{40}$/;
+
+export const gitEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/git/trees/:sha',
+    handle: async ({ repository, params }) => {
+      const sha = params['sha'] ?? '';
+      if (!OBJECT.test(sha)) return notFound;
+      const lines = (await git(repository.git.path, ['ls-tree', '-l', sha])).split('\n');
+      const tree = lines.flatMap((line) => {
+        const [, mode, type, object, size, path] = /^(\d+) (\w+) (\w+) +(\S+)\t(.+)$/.exec(line) ?? [];
+        if (mode === undefined) return [];
+        return [{ mode, type, sha: object, path, ...(size === '-' ? {} : { size: Number(size) }) }];
+      });
+      return { status: 200, body: { sha, tree, truncated: false } };
+    },
+  },
+  {
+    method: 'get',
+    path: '/git/blobs/:sha',
+    handle: async ({ repository, params }) => {
+      const sha = params['sha'] ?? '';
+      if (!OBJECT.test(sha)) return notFound;
+      const content = await git(repository.git.path, ['cat-file', 'blob', sha]);
+      const encoded = Buffer.from(content, 'utf8').toString('base64');
+      // As GitHub does, in lines.
+      const body = encoded.replace(/(.{60})/g, '$1\n');
+      return { status: 200, body: { sha, content: body, encoding: 'base64', size: content.length } };
+    },
+  },
+];
