@@ -65,7 +65,7 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     parentVersions: signal.parentVersions,
     policyVersion: context.policyVersion,
     concurrencyKey: prepared.concurrency?.key ?? null,
-    actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
+    actor: wantedBy(prepared),
     userId: userIdOf(signal, context),
     traceparent: signal.traceparent,
     lineage: admit.lineage,
@@ -74,6 +74,12 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     status: admit.status,
     reasonCode: admit.status === 'QUEUED' ? 'ADMITTED' : 'APPROVAL_REQUIRED',
   };
+}
+
+/** Who wants this run: who replays a signal, not who caused it then. Whose permission is asked, its claim says. */
+function wantedBy({ submission, candidate }: Prepared): string | null {
+  const { actor } = candidate.signal;
+  return submission.replays?.by ?? (actor === null ? null : `${actor.kind}:${actor.name}`);
 }
 
 export function newQueueItem(admit: Admit, prepared: Prepared, context: RowContext): NewQueueItem {

@@ -92,6 +92,34 @@ describe('what a command asks the instance', () => {
     ]);
   });
 
+  it('replays a receipt as the same signal, or as new work only when told', async () => {
+    const dataDir = await temporaryFolder();
+    const { heard } = await fakeInstance(dataDir, () => signal);
+    expect((await headgate(['receipts', 'replay', 'rcpt_1'], { dataDir })).out).toContain('ADMITTED');
+    await headgate(['receipts', 'replay', 'rcpt_1', '--nonce', 'monday'], { dataDir });
+    await headgate(['receipts', 'replay', 'rcpt_1', '--as-new-work', '--cancel-live'], { dataDir });
+    expect(heard.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual([
+      ['POST', '/v1/receipts/rcpt_1/replay', { as: 'signal' }],
+      ['POST', '/v1/receipts/rcpt_1/replay', { as: 'signal', nonce: 'monday' }],
+      ['POST', '/v1/receipts/rcpt_1/replay', { as: 'newWork', cancelLive: true }],
+    ]);
+  });
+
+  it('looks further back for receipts that are rare, page by page, until it has as many as asked for', async () => {
+    const dataDir = await temporaryFolder();
+    const { heard } = await fakeInstance(dataDir, ({ url }) => ({
+      status: 200,
+      body: {
+        items: url.includes('cursor=c2') ? [RECEIPT, RECEIPT] : [],
+        nextCursor: url.includes('cursor=c2') ? 'c3' : url.includes('cursor=c1') ? 'c2' : 'c1',
+      },
+    }));
+    const { out, note } = await headgate(['receipts', '--reason-code', 'STALE_EVENT', '--limit', '2'], { dataDir });
+    expect(out.match(/rcpt_01k/g)).toHaveLength(2);
+    expect(note).toContain('--cursor c3');
+    expect(heard).toHaveLength(3);
+  });
+
   it('publishes, discards, approves and declines exactly the request that it has read', async () => {
     const dataDir = await temporaryFolder();
     const { heard } = await fakeInstance(dataDir, ({ method }) =>
