@@ -17,8 +17,8 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import { basename } from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { afterLine } from './after-line.js';
 import { bindsOf, filesOf } from './bubblewrap/arguments.js';
 import { sandboxUserId } from './bubblewrap/sandbox-user.js';
 import { exitCodeOf } from './exit-code.js';
@@ -290,30 +290,4 @@ function engineEnvironment(): Record<string, string> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-}
-
-/** Settles at the line, and passes everything else on. */
-function afterLine(
-  stream: Readable,
-  line: string,
-): { readonly readyAt: Promise<void>; readonly rest: Readable } {
-  const rest = new PassThrough();
-  const wanted = Buffer.from(`${line}\n`);
-  let before = Buffer.alloc(0);
-  const readyAt = new Promise<void>((resolve) => {
-    const look = (chunk: Buffer): void => {
-      before = Buffer.concat([before, chunk]);
-      const at = before.indexOf(wanted);
-      if (at < 0) return;
-      stream.off('data', look);
-      rest.write(before.subarray(0, at));
-      rest.write(before.subarray(at + wanted.length));
-      before = Buffer.alloc(0);
-      stream.pipe(rest);
-      resolve();
-    };
-    stream.on('data', look);
-    stream.once('end', () => rest.end(before));
-  });
-  return { readyAt, rest };
 }
