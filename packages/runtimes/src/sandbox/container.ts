@@ -59,15 +59,16 @@ const INIT = [
   'exit "$code"',
 ].join('\n');
 
-/** $1 = owner or empty, then the folders that become its own, `--`, the container's name, the client's argv. */
+/** $1 = owner or empty, then the folders that become its own, `--`, what the guardian runs, the client's argv. */
 const LAUNCH = [
   'owner=$1; shift',
   'while [ "$1" != -- ]; do [ -z "$owner" ] || chown -Rh "$owner:$owner" -- "$1"; shift; done; shift',
-  'name=$1 engine=$2 client=$$; shift',
-  'export name engine client',
-  'setsid /bin/sh -c \'while kill -0 "$client"; do sleep 0.2; done; exec "$engine" rm --force "$name"\' </dev/null >/dev/null 2>&1 &',
+  'remove=$1; shift',
+  'setsid /bin/sh -c \'while kill -0 "$1"; do sleep 0.2; done; eval "exec $2"\' guardian $$ "$remove" </dev/null >/dev/null 2>&1 &',
   'exec "$@"',
 ].join('\n');
+
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 export class Container implements SandboxProvider {
   readonly name = 'container';
@@ -146,7 +147,7 @@ export class Container implements SandboxProvider {
       userId === null ? '' : String(userId),
       ...ownPaths,
       '--',
-      name,
+      [engine, ...this.#engineArgs, 'rm', '--force', name].map(quoted).join(' '),
       ...client,
       '/bin/sh',
       '-c',
