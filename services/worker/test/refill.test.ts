@@ -35,6 +35,18 @@ describe('a slot that is free again', () => {
     expect(overlaps).toEqual([]);
   });
 
+  it('I6: is filled again where what was dispatched into it turns out to be stale', async () => {
+    const shop = await workshop();
+    const { first } = await oneAfterTheOther(shop, 1);
+    const key = { concurrency: { key: 'deploy', limit: 1 } };
+    const stale = await shop.seed({}, { ...key, inputVersion: '0'.repeat(40) });
+    const last = await shop.seed({}, key);
+    await shop.worker({ slots: 1, attempt: nothingToDo });
+    await shop.reaches(first.runId, 'SUCCEEDED');
+    await shop.reaches(stale.runId, 'NO_WORK');
+    await shop.reaches(last.runId, 'SUCCEEDED');
+  });
+
   it('Q13: is left to a scheduler where another dispatches just then: it is woken, and counts after both', async () => {
     const shop = await workshop();
     const { first, others } = await oneAfterTheOther(shop, 2);
