@@ -25,6 +25,7 @@ export type GoalId = Branded<'goal'>;
 export type ObservationId = Branded<'observation'>;
 export type EventId = Branded<'event'>;
 export type DeferredId = Branded<'deferred'>;
+export type ApprovalId = Branded<'approval'>;
 
 /** Which id carries which prefix at the edge. */
 export interface IdKinds {
@@ -43,6 +44,7 @@ export interface IdKinds {
   obs: ObservationId;
   evt: EventId;
   dfr: DeferredId;
+  apr: ApprovalId;
 }
 export type IdPrefix = keyof IdKinds;
 

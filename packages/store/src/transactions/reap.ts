@@ -197,6 +197,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
     counters: cancelling ? counters : retry.counters,
     requeueDelayMs: status === 'QUEUED' && retry.kind === 'retry' ? retry.delayMs : null,
     deadLetter: !cancelling && retry.kind === 'fail' && retry.deadLetter,
+    proposal: null,
     walk: {
       runId: run.runId,
       from: run.status,
