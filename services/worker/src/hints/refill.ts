@@ -105,7 +105,8 @@ export class Refill {
     if (slots <= 0) return false;
     this.#filling += slots;
     try {
-      const { items, isMoreLeft } = await fill(pool, { queueIds: me.queueIds, slots, policy: policy() });
+      const { workerId, queueIds } = me;
+      const { items, isMoreLeft } = await fill(pool, { workerId, queueIds, slots, policy: policy() });
       if (items.length > 0) {
         this.#filling += items.length;
         void this.#claim(items, me);
