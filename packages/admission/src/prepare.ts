@@ -128,7 +128,9 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
       // it, and who replays it is answered here.
       asked:
-        isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+        isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED'
+          ? null
+          : askedAt(signal),
     },
   };
 }
