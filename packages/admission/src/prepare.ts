@@ -113,7 +113,8 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       taskId: ids.next('task'),
       deferredId: ids.next('dfr'),
       signal,
-      tenant,
+      // A look at the world runs no agent: there is nothing for a person to agree to.
+      tenant: isLook ? { ...tenant, requireApprovalFor: [] } : tenant,
       route: route === null || plan === null ? route : { ...route, prompt: plan.prompt.text },
       work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: verdict ?? plan?.verdict ?? null,
@@ -242,6 +243,8 @@ function tenantOf(policy: Policy, id: string): TenantPolicy {
       suspended: true,
       maxActive: 0,
       maxQueued: null,
+      requireApprovalFor: [],
+      fourEyes: false,
     }
   );
 }

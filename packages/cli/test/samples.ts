@@ -40,6 +40,8 @@ export const RUN: RunDetail = {
   },
   cost: { estimatedUsd: null, actualUsd: 0.84, maxUsd: 3, exceededAt: null },
   waiting: null,
+  actions: [],
+  approval: null,
   lease: null,
   attempts: [],
   operations: [],
@@ -52,6 +54,7 @@ export const RUN: RunDetail = {
 
 export const WAITING_RUN: RunDetail = {
   ...RUN,
+  actions: [{ name: 'cancel', role: 'operator', allowed: true, why: null }],
   id: 'run_02k',
   status: 'QUEUED',
   publicStatus: 'waiting',
@@ -67,6 +70,43 @@ export const WAITING_RUN: RunDetail = {
     until: null,
     numbers: { held: 2, limit: 2, ahead: 2 },
     wouldStartWhen: 'a run of acme/api ends',
+  },
+};
+
+/** Sealed, and waits for somebody to publish it. */
+export const PROPOSED_RUN: RunDetail = {
+  ...RUN,
+  status: 'WAITING_APPROVAL',
+  publicStatus: 'waiting',
+  reasonCode: 'APPROVAL_REQUIRED',
+  finishedAt: null,
+  actions: [
+    { name: 'publish', role: 'approver', allowed: true, why: null },
+    { name: 'discard', role: 'approver', allowed: true, why: null },
+    { name: 'cancel', role: 'operator', allowed: false, why: 'It needs the role operator.' },
+  ],
+  approval: {
+    id: 'apr_01k',
+    subject: 'proposal',
+    requestedAt: '2026-01-31T13:50:05.000Z',
+    expiresAt: '2026-02-07T13:50:05.000Z',
+    requester: null,
+    fourEyes: false,
+    policyVersion: 17,
+    resultSha256: 'f'.repeat(64),
+    operations: [
+      {
+        kind: 'push',
+        repository: 'acme/api',
+        ref: 'refs/heads/agent/task_01k/run_01k',
+        commitSha: 'c'.repeat(40),
+        expectedOldSha: null,
+      },
+    ],
+    outcome: null,
+    decidedAt: null,
+    decidedBy: null,
+    reason: null,
   },
 };
 

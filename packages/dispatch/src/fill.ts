@@ -13,6 +13,7 @@
 import { type ActivePolicy, type DispatchedItem, dispatch, type Pool, type ReadyHead } from '@headgate/store';
 import { metrics, record } from '@headgate/telemetry';
 import { capacityOf, choose } from './choose.js';
+import { headsPerPair } from './heads-per-pair.js';
 import { nameOf } from './ready-tenants.js';
 
 export interface FillRequest {
@@ -30,26 +31,21 @@ export interface Filled {
   readonly isMoreLeft: boolean;
 }
 
-/** Pairs, and heads over all of them, that a turn reads at most. */
+/** Pairs that a turn reads at most. */
 const MOST_PAIRS = 200;
-const MOST_HEADS = 800;
-/** Heads of a pair that may be blocked without a scheduler's help. */
-const HEADS_TO_SPARE = 8;
 
 export async function fill(pool: Pool, { queueIds, slots, policy }: FillRequest): Promise<Filled> {
   const startedAt = performance.now();
-  const headsPerPair = (pairs: number): number =>
-    Math.min(2 * slots + HEADS_TO_SPARE, Math.floor(MOST_HEADS / Math.max(1, pairs)));
   let perPair = 0;
   let isMoreLeft = false;
   const outcome = await dispatch(pool, {
     pairs: { atMost: MOST_PAIRS },
-    headsPerPair,
+    headsPerPair: () => perPair,
     wait: false,
     worthReading: (all) => {
       const mine = all.filter((pair) => queueIds.includes(pair.queueId));
       isMoreLeft = mine.length < all.length;
-      perPair = headsPerPair(mine.length);
+      perPair = headsPerPair(mine.length, slots);
       return mine;
     },
     choose: (snapshot) => {

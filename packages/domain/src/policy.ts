@@ -207,6 +207,10 @@ export interface TenantPolicy {
   readonly suspended: boolean;
   readonly maxActive: number | null;
   readonly maxQueued: number | null;
+  /** Risk classes whose work waits for a person before its agent starts (Q28). */
+  readonly requireApprovalFor: readonly Risk[];
+  /** Whoever asked for the work may not be the one who publishes it. */
+  readonly fourEyes: boolean;
 }
 
 export interface RepositoryPolicy {

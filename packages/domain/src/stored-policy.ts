@@ -8,6 +8,7 @@ import {
   type RetentionDays,
   type RoutePolicy,
   type SourcePolicy,
+  type TenantPolicy,
   type TriggerOn,
 } from './policy.js';
 import { WIDE_SCOPE } from './routing/scope.js';
@@ -26,9 +27,11 @@ type StoredSource = Stored<
   SourcePolicy,
   'app' | 'token' | 'baseUrl' | 'replayWindowMs' | 'toleranceMs' | 'from' | 'scan' | 'redeliveries'
 >;
-type StoredPolicy = Omit<Policy, 'routes' | 'sources' | 'retentionDays'> & {
+type StoredTenant = Stored<TenantPolicy, 'requireApprovalFor' | 'fourEyes'>;
+type StoredPolicy = Omit<Policy, 'routes' | 'sources' | 'tenants' | 'retentionDays'> & {
   readonly routes: readonly StoredRoute[];
   readonly sources: readonly StoredSource[];
+  readonly tenants: readonly StoredTenant[];
   readonly retentionDays: Stored<RetentionDays, 'history'>;
 };
 
@@ -59,10 +62,17 @@ export function readStoredPolicy(stored: unknown): Policy {
   return {
     ...policy,
     sources: policy.sources.map(readSource),
+    tenants: policy.tenants.map(readTenant),
     routes: policy.routes.map(readRoute),
     retentionDays: { history, ...policy.retentionDays },
   };
 }
+
+const readTenant = (tenant: StoredTenant): TenantPolicy => ({
+  ...tenant,
+  requireApprovalFor: tenant.requireApprovalFor ?? [],
+  fourEyes: tenant.fourEyes ?? false,
+});
 
 const readRoute = (route: StoredRoute): RoutePolicy => ({
   ...route,

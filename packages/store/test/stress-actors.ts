@@ -29,7 +29,7 @@ import {
   type VerdictRow,
   writeVerdicts,
 } from '@headgate/store';
-import { type SeededRun, type SeededTenant, seedWorker } from '@headgate/testkit';
+import { needsApproval, type SeededRun, type SeededTenant, seedWorker } from '@headgate/testkit';
 
 export const CAP = 30;
 export const TTL_MS = 400;
@@ -183,7 +183,7 @@ const OUTCOMES: readonly AttemptOutcome[] = [
   { kind: 'failed', reasonCode: 'SANDBOX_FAILED', detail: null, retryAfterMs: null },
   { kind: 'failed', reasonCode: 'VERIFIER_FAILED', detail: null, retryAfterMs: null },
   { kind: 'handed-back', reasonCode: 'WORKER_DRAINED', retryAfterMs: null },
-  { kind: 'needs-approval' },
+  needsApproval(),
 ];
 const STAGES: readonly LeasedStatus[] = [
   'PREPARING_SANDBOX',

@@ -132,6 +132,7 @@ describe('POST /v1/receipts/{id}/replay: as new work', () => {
       workKey: before.workKey,
       inputVersion: before.inputVersion,
     });
+    expect(run.events[0]).toMatchObject({ type: 'run.admitted', actor: 'token:operator' });
     // While it lives it is the answer.
     expect(await accepted(replay(test, shown, { as: 'newWork' }))).toEqual(answer);
   });

@@ -1,5 +1,6 @@
 /** Every background job of the reconciler, once (law 8). */
 import type { Job } from './job.js';
+import { expiredApprovals } from './jobs/approvals.js';
 import { deadWorkers, orphanLatches, overdueItems, overdueSignals } from './jobs/due.js';
 import { untoldFeedback } from './jobs/feedback.js';
 import { unresolvedHeads } from './jobs/heads.js';
@@ -42,6 +43,7 @@ export const JOBS: readonly Job[] = [
   brokenLatches,
   overdueItems,
   overdueSignals,
+  expiredApprovals,
   unknownOperations,
   unresolvedHeads,
   untoldFeedback,

@@ -173,9 +173,9 @@ class WorkerService implements Service {
       logger,
       policy: () => policy.current(),
       self,
-      freeSlots: () => freeSlots() - this.#intake.considering,
+      freeSlots: () => freeSlots() - this.#desk.deciding,
       decide: (rows) => this.#desk.decide(rows),
-      onTurned: () => this.#intake.slotsChanged(),
+      onChange: () => this.#intake.slotsChanged(),
     });
     this.#registering = new Loop({
       name: 'worker.register',

@@ -1,5 +1,5 @@
 /** How the values of options are read. What cannot be read ends the command with a sentence. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 export function positiveInteger(max: number): (text: string) => number {
   return (text) => {
@@ -26,6 +26,13 @@ export function durationMs(text: string): number {
   }
   return Number(digits) * unitMs;
 }
+
+const DEFAULT_TIMEOUT_MS = 1_800_000;
+
+export const timeoutOption = (): Option =>
+  new Option('--timeout <duration>', 'how long --wait waits')
+    .argParser(durationMs)
+    .default(DEFAULT_TIMEOUT_MS, '30m');
 
 /** An instant, or a duration that lies back from now: `7d`. Answers RFC 3339. */
 export function instantBefore(now: () => Date): (text: string) => string {

@@ -72,6 +72,8 @@ function resolveTenants(file: HeadgateFile): readonly TenantPolicy[] {
     suspended: tenant.suspended ?? false,
     maxActive: tenant.limits?.maxActive ?? null,
     maxQueued: tenant.limits?.maxQueued ?? null,
+    requireApprovalFor: tenant.requireApprovalFor ?? [],
+    fourEyes: tenant.fourEyes ?? false,
   }));
 }
 

@@ -78,7 +78,23 @@ export function explainNothing(ref: string, sources: readonly SourceSight[], now
   };
 }
 
-function sightWords(sight: SourceSight, now: Date): string {
+const sightWords = (sight: SourceSight, now: Date): string =>
+  [arrivalWords(sight, now), lookWords(sight, now)].filter((part) => part !== '').join(' ');
+
+/** When somebody looked at it last, and whether there was anything new. */
+function lookWords({ look }: SourceSight, now: Date): string {
+  if (look == null) return '';
+  const ago = durationInWords(now.getTime() - look.lookedAt.getTime());
+  const found =
+    look.outcome !== 'looked'
+      ? `the look failed (${look.outcome})`
+      : look.quietLooks > 0
+        ? 'nothing new was found'
+        : 'what was found has its receipts';
+  return `Last looked at ${ago} ago (${look.repository}): ${found}.`;
+}
+
+function arrivalWords(sight: SourceSight, now: Date): string {
   if (sight.lastAt === null) return 'Configured; nothing has arrived from it.';
   const ago = durationInWords(now.getTime() - sight.lastAt.getTime());
   return `Last delivery ${ago} ago (${sight.lastAt.toISOString()}): ${sight.lastType ?? '?'}, ${

@@ -142,4 +142,6 @@ export interface SourceSight {
   readonly lastType: string | null;
   readonly lastOutcome: Outcome | null;
   readonly lastReasonCode: string | null;
+  /** The newest look at one of its repositories; null or absent: nobody looks. */
+  readonly look?: LookFact | null;
 }

@@ -6,6 +6,7 @@ import type {
   ReasonCode,
   RunStatus,
 } from '@headgate/domain';
+import type { Approval, RunAction } from './approval.js';
 import type { Feedback } from './receipt.js';
 import type { Instant, PageQuery, TimeQuery } from './shared.js';
 
@@ -91,8 +92,26 @@ export interface RunAttempt {
   readonly startedAt: Instant;
   readonly finishedAt: Instant | null;
   readonly costUsd: number;
+  readonly lease: AttemptLease;
   /** What was kept of it, bounded: commands with their outcome and the end of their output, changed files. */
   readonly evidence: unknown;
+}
+
+/** How an attempt held its right to act. */
+export interface AttemptLease {
+  readonly acquiredAt: Instant;
+  /** When the right would have ended, as last renewed; null: not known of an old attempt. */
+  readonly expiresAt: Instant | null;
+  /** The last heartbeat that renewed it; null: none did. */
+  readonly renewedAt: Instant | null;
+  /** Mean distance of the renewals: heartbeats leave no row each. Null before the first. */
+  readonly beatMs: number | null;
+  /** Null: not known of an old attempt. */
+  readonly renewals: number | null;
+  /** When its holder gave it back; null: it did not. */
+  readonly releasedAt: Instant | null;
+  /** When the reaper took it; null: it did not. */
+  readonly lostAt: Instant | null;
 }
 
 /** One side effect: first intended, then called, then known to have happened or not. */
@@ -152,6 +171,10 @@ export interface RunEvent {
 }
 
 export interface RunDetail extends Run {
+  /** What can be done with it now. */
+  readonly actions: RunAction[];
+  /** Null: no person was ever asked about it. */
+  readonly approval: Approval | null;
   /** Null: no worker holds it. */
   readonly lease: RunLease | null;
   readonly attempts: RunAttempt[];
@@ -200,6 +223,8 @@ export interface RunResult {
   readonly commitSha: string | null;
   /** Of the bundle that holds the commit. */
   readonly bytes: number;
+  /** Of the bundle, in hex: what an approval is bound to. */
+  readonly sha256: string;
   readonly sealedAt: Instant;
   /** The agent's words. */
   readonly summary: string | null;

@@ -209,6 +209,7 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
   const held = await leases.take(c, wanted, request.workerId, request.ttlMs);
   const heldIds = held.map((lease) => lease.runId);
   const isHeld = new Set(heldIds);
+  const actor = `worker:${formatId('wkr', request.workerId)}`;
   const busy = wanted.map((w) => w.runId).filter((runId) => !isHeld.has(runId));
   // In this order on the wire: an attempt takes its number from the run that has moved.
   const [, , , numbers] = await Promise.all([
@@ -221,7 +222,7 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
         from: 'QUEUED',
         to: 'CLAIMED',
         reasonCode: null,
-        actor: `worker:${formatId('wkr', request.workerId)}`,
+        actor,
         fence: lease,
         data: { attemptId: lease.attemptId },
       })),

@@ -37,6 +37,10 @@ export function endingOf(run: LockedRun, request: FinishRequest, random: Random)
     counters: decided.counters,
     requeueDelayMs: status === 'QUEUED' ? decided.delayMs : null,
     deadLetter: decided.deadLetter && !cancelling,
+    proposal:
+      status === 'WAITING_APPROVAL' && request.result.kind === 'needs-approval'
+        ? request.result.proposal
+        : null,
     walk: {
       runId: run.runId,
       from: run.status,
@@ -89,7 +93,12 @@ function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided
         detail: result.detail,
       };
     case 'needs-approval':
-      return { ...plain, finish: { kind: 'needs-approval' }, reasonCode: 'APPROVAL_REQUIRED' };
+      return {
+        ...plain,
+        finish: { kind: 'needs-approval' },
+        reasonCode: 'APPROVAL_REQUIRED',
+        detail: result.detail,
+      };
     case 'cancelled':
       return { ...plain, finish: { kind: 'cancelled' }, reasonCode: run.reasonCode ?? 'CANCELLED_BY_USER' };
     case 'handed-back':

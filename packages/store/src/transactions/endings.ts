@@ -6,6 +6,7 @@
  */
 import { isTerminal, type RetryCounters, type RunId, type RunStatus } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
+import { approvals } from '../tables/approvals.js';
 import { type AttemptEnd, attempts } from '../tables/attempts.js';
 import { leases } from '../tables/leases.js';
 import { queueItems } from '../tables/queue-items.js';
@@ -13,6 +14,7 @@ import { type RunEvent, runEvents } from '../tables/run-events.js';
 import { runs } from '../tables/runs.js';
 import { tenantDays } from '../tables/tenant-days.js';
 import { closeRuns, type Walk, walk } from './end-runs.js';
+import type { Proposal } from './finish-request.js';
 
 /** All that one ended attempt writes. */
 export interface Ending {
@@ -27,6 +29,8 @@ export interface Ending {
   /** Null: it is not queued again. */
   readonly requeueDelayMs: number | null;
   readonly deadLetter: boolean;
+  /** Null: it does not wait for a person. */
+  readonly proposal: Proposal | null;
 }
 
 /** Returns the runs behind which a version waited: it is due now. */
@@ -54,6 +58,12 @@ export async function writeEndings(c: Connection, endings: readonly Ending[]): P
       c,
       endings.flatMap((e) =>
         e.requeueDelayMs === null ? [] : [{ runId: e.runId, delayMs: e.requeueDelayMs }],
+      ),
+    ),
+    approvals.request(
+      c,
+      endings.flatMap(({ runId, proposal }) =>
+        proposal === null ? [] : [{ ...proposal, runId, subject: 'proposal' as const }],
       ),
     ),
     leases.release(

@@ -4,7 +4,7 @@
  *
  * Who may write: the holder of the fence, under the lease row's lock. The lease need not be current: until the
  * reaper has taken it the work is the holder's to hand in (SQL rule 5). Lock order: tenant_day (only if there is a
- * cost to settle; waited for while nothing else is held), lease, run, deferred_signal.
+ * cost to settle; waited for while nothing else is held), lease, run, approval, deferred_signal.
  *  - finish against reaper: whoever locks the lease row first wins; the other finds no row and writes nothing.
  *  - finish against cancel: the run's status is read under its lock. CANCEL_REQUESTED ends CANCELLED, with the
  *    attempt's evidence kept; a terminal run refuses.

@@ -67,6 +67,9 @@ const MASS_FLOOR = 10;
 
 export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult> {
   let result: ReapResult;
+  // Asked alone first, since there is nothing to take nearly always: counted again under the locks.
+  const { expired } = await pool.use((c) => leases.counts(c));
+  if (expired === 0) return { kind: 'reaped', runs: [], refused: [] };
   try {
     result = await pool.transaction((c) => reapBatch(c, options));
   } catch (fault) {
@@ -194,6 +197,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
     counters: cancelling ? counters : retry.counters,
     requeueDelayMs: status === 'QUEUED' && retry.kind === 'retry' ? retry.delayMs : null,
     deadLetter: !cancelling && retry.kind === 'fail' && retry.deadLetter,
+    proposal: null,
     walk: {
       runId: run.runId,
       from: run.status,

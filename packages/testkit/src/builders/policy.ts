@@ -18,6 +18,8 @@ export const aTenantPolicy = (change: Partial<TenantPolicy> = {}): TenantPolicy 
   suspended: false,
   maxActive: null,
   maxQueued: null,
+  requireApprovalFor: [],
+  fourEyes: false,
   ...change,
 });
 

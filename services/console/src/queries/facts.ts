@@ -283,5 +283,18 @@ export async function sourceSights(c: Connection, configured: readonly string[])
   const silent = configured
     .filter((source) => !seen.some((sight) => sight.source === source))
     .map((source) => ({ source, lastAt: null, lastType: null, lastOutcome: null, lastReasonCode: null }));
-  return [...seen, ...silent];
+  const looks = await newestLooks(c);
+  return [...seen, ...silent].map((sight) => ({
+    ...sight,
+    look: looks.find(({ source }) => source === sight.source) ?? null,
+  }));
 }
+
+/** Of each source the repository that was looked at last. */
+const newestLooks = (c: Connection): Promise<LookFact[]> =>
+  rows<LookFact>(
+    c,
+    sql`select distinct on (source) source, repository, looked_at as "lookedAt", outcome, detail,
+               quiet_looks as "quietLooks"
+          from headgate.watermark where looked_at is not null order by source, looked_at desc limit ${MAX_FOUND}`,
+  );

@@ -38,6 +38,7 @@ export interface RunRow {
   readonly generation: number;
   readonly status: RunStatus;
   readonly reasonCode: ReasonCode | null;
+  readonly reasonDetail: string | null;
   readonly statusAt: Date;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
@@ -66,7 +67,7 @@ export const runRows = (c: Connection, ids: readonly RunId[]): Promise<RunRow[]>
                    ${REPOSITORY_OF_RUN} as repository, r.agent, r.mode,
                    case when jsonb_typeof(r.spec->'observe') = 'object' then 'observation' else 'work' end as kind, k.work_key as "workKey",
                    r.input_version as "inputVersion", r.generation, r.status, r.reason_code as "reasonCode",
-                   r.status_at as "statusAt", r.created_at as "createdAt", r.started_at as "startedAt",
+                   r.reason_detail as "reasonDetail", r.status_at as "statusAt", r.created_at as "createdAt", r.started_at as "startedAt",
                    r.finished_at as "finishedAt", r.attempt_no as "attemptNo", r.branch, r.queue, r.priority,
                    r.concurrency_key as "concurrencyKey", r.policy_version as "policyVersion",
                    r.spec->'limits' as limits, r.cost_usd as "costUsd",

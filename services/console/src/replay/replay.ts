@@ -68,7 +68,7 @@ export async function replayReceipt(
   const source = sourceOf(context, receipt);
   const read = rereadFor(receipt, message, source, context.policy.current().policy.retentionDays.payloads);
   if (options.nonce === null && options.as === 'newWork') {
-    const standing = earlier.find((one) => isTaken(one) && one.status !== null && !isTerminal(one.status));
+    const standing = earlier.find(isUnderWay);
     if (standing !== undefined) return shownAnswer(standing);
   }
   const nonce = options.nonce ?? (options.as === 'signal' ? randomUUID() : String(earlier.length));
@@ -132,15 +132,23 @@ function submissionOf({ context, caller, receipt, read, eventId, options }: Part
 
 interface EarlierReplay extends Decided {
   readonly eventId: string;
+  /** Of its run; null: it has none. */
   readonly status: RunStatus | null;
+  /** It was put off, and is decided again at its time. */
+  readonly isWaiting: boolean;
 }
+
+const isUnderWay = (one: EarlierReplay): boolean =>
+  one.isWaiting || (isTaken(one) && one.status !== null && !isTerminal(one.status));
 
 /** Replays of this kind, newest first; repeats of one left out. Index: receipt_parent. */
 const earlierReplays = (c: Connection, receiptId: ReceiptId, family: string): Promise<EarlierReplay[]> =>
   rows<EarlierReplay>(
     c,
     sql`select x.id as "receiptId", x.outcome, x.reason_code as "reasonCode", x.message, x.run_id as "runId",
-               x.task_id as "taskId", x.existing, x.retry_after as "retryAfter", x.event_id as "eventId", r.status
+               x.task_id as "taskId", x.existing, x.retry_after as "retryAfter", x.event_id as "eventId", r.status,
+               x.outcome = 'defer' and exists (
+                 select 1 from headgate.deferred_signal d where d.receipt_id = x.id) as "isWaiting"
           from headgate.receipt x left join headgate.run r on r.id = x.run_id
          where x.parent_receipt_id = ${receiptId}::uuid and left(x.event_id, ${family.length}) = ${family}
            and x.reason_code <> 'DUPLICATE_DELIVERY'

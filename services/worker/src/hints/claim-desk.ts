@@ -135,6 +135,11 @@ export class ClaimDesk {
     return claimed;
   }
 
+  /** Dispatches under consideration: each may take a slot. */
+  get deciding(): number {
+    return this.#considered.size;
+  }
+
   /** Settles when no claim is under way. */
   idle(): Promise<void> {
     return this.#turns;

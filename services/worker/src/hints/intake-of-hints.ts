@@ -35,7 +35,6 @@ export class IntakeOfHints {
   #lastBeltMs = Number.NEGATIVE_INFINITY;
   #unsubscribe: (() => void) | null = null;
   #isOpen = false;
-  #considering = 0;
 
   constructor(parts: IntakeParts) {
     this.#parts = parts;
@@ -69,11 +68,6 @@ export class IntakeOfHints {
     this.#loop.wake();
   }
 
-  /** Hints that were taken and not decided yet: each may need a slot. */
-  get considering(): number {
-    return this.#considering;
-  }
-
   /** A slot is free again. */
   slotsChanged(): void {
     this.#consumer?.consumer.slotsChanged();
@@ -91,15 +85,6 @@ export class IntakeOfHints {
   }
 
   async #take(hints: readonly ReceivedHint[]): Promise<void> {
-    this.#considering += hints.length;
-    try {
-      await this.#consider(hints);
-    } finally {
-      this.#considering -= hints.length;
-    }
-  }
-
-  async #consider(hints: readonly ReceivedHint[]): Promise<void> {
     await failPoint('worker.hint.received');
     for (const { runId, dispatchNo, publishedAt } of hints) {
       record({ type: 'info', op: HISTORY_OPS.hintReceive, run: runId, key: String(dispatchNo) });

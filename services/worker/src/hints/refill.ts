@@ -5,10 +5,11 @@
  *                          │ another dispatches just now, or more may start than is filled here
  *                          └─► the schedulers are woken
  *
- * Slots that a turn is about to fill are spoken for: no hint is taken for them; and slots of hints that are being
- * considered are not filled here. Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing
- * depends on it: a turn that fails, or a wake-up that is lost, costs one period of a scheduler. A crash between dispatch and
- * claim leaves dispatched items; they are hinted after 5 s.
+ * Slots that are being filled are spoken for: no hint is taken for them; and slots that the desk is deciding about are not
+ * filled here. A slow source holds the slot of its own run only: a turn ends with its dispatch, and each item is decided by
+ * itself. Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing depends on it: a turn that
+ * fails, or a wake-up that is lost, costs one look of a scheduler. A crash between dispatch and claim leaves dispatched
+ * items; they are hinted after 5 s.
  */
 import { fill } from '@headgate/dispatch';
 import type { RunId } from '@headgate/domain';
@@ -31,12 +32,12 @@ export interface RefillParts {
   readonly policy: () => ActivePolicy;
   /** Null: not registered, or taking nothing more. */
   readonly self: () => Registered | null;
-  /** Slots that neither a lease nor a hint under consideration holds. */
+  /** Slots that neither a lease holds nor the desk is deciding about. */
   readonly freeSlots: () => number;
   /** Claims what it can; returns which. */
   readonly decide: (rows: readonly DispatchedRun[]) => Promise<ReadonlySet<RunId>>;
-  /** What a turn left free may be offered elsewhere. */
-  readonly onTurned: () => void;
+  /** What was spoken for and is not any more may be filled by a hint. */
+  readonly onChange: () => void;
 }
 
 type Freed = Pick<ClaimedRun, 'tenantId' | 'queue'>;
@@ -46,16 +47,19 @@ export class Refill {
   /** Whose slots were freed since the last turn began: what the schedulers are told where it comes to that. */
   #freed = new Map<string, Freed>();
   #mustWake = false;
-  #spokenFor = 0;
+  /** Slots of the dispatch under way, and of what it gave until that is at the desk. */
+  #filling = 0;
+  /** Items of ours at the desk. */
+  #undecided = 0;
   #turns: Promise<void> | null = null;
 
   constructor(parts: RefillParts) {
     this.#parts = parts;
   }
 
-  /** How many of the free slots a turn is about to fill. */
+  /** How many of the free slots are being filled here. */
   get spokenFor(): number {
-    return this.#spokenFor;
+    return this.#filling + this.#undecided;
   }
 
   /** @param isFollowed a version waited behind the run: only a scheduler promotes it */
@@ -84,7 +88,7 @@ export class Refill {
         mustWake = true;
         this.#parts.logger.warn({ err: fault }, 'free slots could not be filled; a scheduler will do it');
       }
-      this.#parts.onTurned();
+      this.#parts.onChange();
       if (!mustWake) continue;
       testSignal('worker.refill.wakes', { pairs: freed });
       await Promise.all(freed.map((pair) => this.#parts.bus.wake('ready', pair)));
@@ -96,29 +100,54 @@ export class Refill {
   async #turn(): Promise<boolean> {
     const { pool, policy, self, freeSlots } = this.#parts;
     const me = self();
-    const slots = freeSlots();
+    const slots = freeSlots() - this.#filling;
     if (me === null) return true;
     if (slots <= 0) return false;
-    this.#spokenFor = slots;
+    this.#filling += slots;
     try {
       const { items, isMoreLeft } = await fill(pool, { queueIds: me.queueIds, slots, policy: policy() });
-      if (items.length > 0) await this.#claim(items, me);
+      if (items.length > 0) {
+        this.#filling += items.length;
+        void this.#claim(items, me);
+      }
       return isMoreLeft;
     } finally {
-      this.#spokenFor = 0;
+      this.#filling -= slots;
     }
   }
 
+  /** Never rejects: what is not claimed here is hinted, or found by whoever polls. */
   async #claim(items: readonly DispatchedItem[], me: Registered): Promise<void> {
-    const { pool, decide, bus } = this.#parts;
-    await failPoint('dispatch.committed');
-    const rows = await pool.use((c) => dispatchedRuns.named(c, items, me.queueIds));
-    const claimed = await decide(rows);
-    testSignal('worker.refilled', { dispatched: items.map((item) => item.runId), claimed: claimed.size });
-    const hints = items.flatMap(({ runId, dispatchNo, queueId, traceparent }) => {
+    const { pool, logger } = this.#parts;
+    try {
+      await failPoint('dispatch.committed');
+      const rows = await pool.use((c) => dispatchedRuns.named(c, items, me.queueIds));
+      for (const row of rows) void this.#decide(row, me);
+    } catch (fault) {
+      logger.warn(
+        { err: fault, runs: items.length },
+        'what was dispatched could not be read; it is hinted later',
+      );
+    } finally {
+      this.#filling -= items.length;
+      this.#parts.onChange();
+    }
+  }
+
+  async #decide(row: DispatchedRun, me: Registered): Promise<void> {
+    const { decide, bus, logger, onChange } = this.#parts;
+    const { runId, dispatchNo, queueId, traceparent } = row;
+    this.#undecided += 1;
+    try {
+      const isClaimed = (await decide([row])).has(runId);
+      testSignal('worker.refilled', { runId, isClaimed });
       const queue = me.queues[me.queueIds.indexOf(queueId)];
-      return claimed.has(runId) || queue === undefined ? [] : [{ queue, runId, dispatchNo, traceparent }];
-    });
-    if (hints.length > 0) await bus.publish(hints);
+      if (!isClaimed && queue !== undefined) await bus.publish([{ queue, runId, dispatchNo, traceparent }]);
+    } catch (fault) {
+      logger.warn({ err: fault, runId }, 'what was dispatched could not be decided; it is hinted later');
+    } finally {
+      this.#undecided -= 1;
+      onChange();
+    }
   }
 }

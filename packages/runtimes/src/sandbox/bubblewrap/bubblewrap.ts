@@ -211,9 +211,10 @@ export class Bubblewrap implements SandboxProvider {
 
   #limits(): readonly LimitName[] {
     const hasPrlimit = findProgram('prlimit') !== null;
+    const hasFilter = systemCallFilter({ hasMemoryGroup: false }) !== null;
     const holds: Readonly<Record<LimitName, boolean>> = {
-      // What a sandbox inside keeps in memory as files is counted only by a control group.
-      memory: this.#inner === null || this.#groups?.limits('memory') === true,
+      // By measuring it holds only where nobody can have memory that belongs to no process.
+      memory: this.#groups?.limits('memory') === true || (this.#inner === null && hasFilter),
       cpu: true,
       processes: hasPrlimit || this.#groups?.limits('pids') === true,
       disk: hasPrlimit && findProgram('find') !== null,
