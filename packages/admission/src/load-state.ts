@@ -48,7 +48,9 @@ export async function loadState(
   const rowOf = new Map(rows.map((row) => [taskKey(tenantKeys.get(row.tenantId) ?? '', row.workKey), row]));
   const pairs = wanted.flatMap((p) => {
     const row = rowOf.get(taskKey(p.candidate.tenant.id, p.candidate.work?.workKey ?? ''));
-    return row === undefined ? [] : [{ taskId: row.id, inputVersion: p.candidate.work?.inputVersion ?? '' }];
+    return row === undefined || row.isNew
+      ? []
+      : [{ taskId: row.id, inputVersion: p.candidate.work?.inputVersion ?? '' }];
   });
   const bounded = [
     ...new Map(fresh.map((p) => [p.candidate.tenant.id, p.candidate.tenant])).values(),
@@ -59,15 +61,17 @@ export async function loadState(
   const places = placesOf(fresh, context);
   // In a statement of its own, behind the tasks' locks: two admissions must not count the same free place.
   await publicationPlaces.lock(c, [...places.values()]);
-  const taskIds = rows.map((row) => row.id);
-  const idsByKey = new Map([...rowOf].map(([key, row]) => [key, row.id]));
+  // A task that is made here has no versions, no runs and nothing that waits.
+  const standing = [...rowOf].filter(([, row]) => !row.isNew);
+  const taskIds = standing.map(([, row]) => row.id);
+  const idsByKey = new Map(standing.map(([key, row]) => [key, row.id]));
   const isDebouncing = context.active.policy.routes.some((route) => route.debounce !== null);
   const [live, known, queued, waiting, open, held, clock, { guard, chains }] = await Promise.all([
     taskVersions.live(c, taskIds),
     taskVersions.known(c, pairs),
     readyItems.countOf(c, bounded, context.queueIds),
-    isDebouncing ? deferredSignals.debounced(c, taskIds) : [],
-    places.size === 0 ? new Set<TaskId>() : publicationPlaces.open(c, taskIds),
+    isDebouncing && taskIds.length > 0 ? deferredSignals.debounced(c, taskIds) : [],
+    places.size === 0 || taskIds.length === 0 ? new Set<TaskId>() : publicationPlaces.open(c, taskIds),
     publicationPlaces.held(c, [...places.values()]),
     c.query<{ now: Date }>('select clock_timestamp() as now'),
     loadGuard(c, fresh, idsByKey, context),

@@ -28,6 +28,11 @@ export interface TaskRow {
   readonly cancelledAt: Date | null;
 }
 
+/** A task that this transaction holds: it made it, or it stood there and is locked. */
+export interface HeldTask extends TaskRow {
+  readonly isNew: boolean;
+}
+
 export interface TaskVersionRow {
   readonly taskId: TaskId;
   readonly tenantId: number;
@@ -42,13 +47,15 @@ const taskColumns = `t.id, t.tenant_id as "tenantId", t.work_key as "workKey", t
   t.latest_version as "latestVersion", t.latest_source_at as "latestSourceAt", t.latest_parents as "latestParents", t.next_version as "nextVersion",
   t.next_receipt_id as "nextReceiptId", t.next_source_at as "nextSourceAt", t.next_parents as "nextParents", t.cancelled_at as "cancelledAt"`;
 
-// Always in (tenant, key hash) order, old tasks and new ones alike: two orders in one batch deadlock (SQL rule 8).
+// Always in (tenant, key hash) order, old tasks and new ones alike: two orders in one batch deadlock (SQL rule 8). Whoever
+// makes tasks holds made ones only, and whoever locks old ones waits for no made one: no circle can close.
 const make = statement(
   'task.make',
   `insert into headgate.task (id, tenant_id, key_hash, work_key)
    select * from unnest($1::uuid[], $2::int[], $3::bytea[], $4::text[]) as g(id, tenant_id, key_hash, work_key)
     order by g.tenant_id, g.key_hash
-   on conflict (tenant_id, key_hash) do nothing`,
+   on conflict (tenant_id, key_hash) do nothing
+   returning id`,
 );
 // No key update: it excludes other holders of a task, and leaves alone the key share that the foreign key of a run takes
 // when a transaction writes one run twice (a claim, a seal, a finish). Those hold the lease and the run by then, and a
@@ -170,17 +177,55 @@ const signalRows = rowInsert<SignalRow>(
   'on conflict do nothing',
 );
 
+const nameOf = ({ tenantId, workKey }: Pick<TaskRow, 'tenantId' | 'workKey'>): string =>
+  `${tenantId}\u0000${workKey}`;
+
+const byKey = (a: TaskKey, b: TaskKey): number =>
+  a.tenantId - b.tenantId || Buffer.compare(a.keyHash, b.keyHash);
+
+/** As the table's defaults have it. */
+const newTask = ({ taskId, tenantId, workKey }: TaskKey): HeldTask => ({
+  id: taskId,
+  tenantId,
+  workKey,
+  generation: 1,
+  publication: 1,
+  latestVersion: null,
+  latestSourceAt: null,
+  latestParents: [],
+  nextVersion: null,
+  nextReceiptId: null,
+  nextSourceAt: null,
+  nextParents: [],
+  cancelledAt: null,
+  isNew: true,
+});
+
 export const tasks = {
-  /** Makes the tasks that are missing and locks all of them, in (tenant, key hash) order. */
-  lock: async (c: Connection, keys: readonly TaskKey[]): Promise<TaskRow[]> => {
+  /**
+   * Makes the tasks that are missing and locks the others, in (tenant, key hash) order. A new one is nobody else's until
+   * COMMIT and has nothing yet: it needs no lock, and no look at what stands.
+   */
+  lock: async (c: Connection, keys: readonly TaskKey[]): Promise<readonly HeldTask[]> => {
     if (keys.length === 0) return [];
-    const tenantIds = keys.map((key) => key.tenantId);
-    const hashes = keys.map((key) => key.keyHash);
-    const [, rows] = await Promise.all([
-      c.run(make, [keys.map((key) => key.taskId), tenantIds, hashes, keys.map((key) => key.workKey)]),
-      c.run<TaskRow>(lockByKey, [tenantIds, hashes]),
+    const made = await c.run<{ id: TaskId }>(make, [
+      keys.map((key) => key.taskId),
+      keys.map((key) => key.tenantId),
+      keys.map((key) => key.keyHash),
+      keys.map((key) => key.workKey),
     ]);
-    return rows;
+    const madeIds = new Set(made.map(({ id }) => id));
+    const others = keys.filter((key) => !madeIds.has(key.taskId));
+    const stood =
+      others.length === 0
+        ? []
+        : await c.run<TaskRow>(lockByKey, [
+            others.map((key) => key.tenantId),
+            others.map((key) => key.keyHash),
+          ]);
+    const held = new Map(stood.map((row) => [nameOf(row), { ...row, isNew: false }]));
+    for (const key of keys) if (madeIds.has(key.taskId)) held.set(nameOf(key), newTask(key));
+    return [...keys].sort(byKey).flatMap((key) => held.get(nameOf(key)) ?? []);
   },
   lockById: (c: Connection, ids: readonly TaskId[]): Promise<TaskRow[]> => c.run<TaskRow>(lockById, [ids]),
   setLatest: (
@@ -231,7 +276,7 @@ export const taskVersions = {
   insert: versionRows.insert,
   /** Non-terminal runs of the tasks, oldest first. */
   live: (c: Connection, taskIds: readonly TaskId[]): Promise<(LiveRun & { taskId: TaskId })[]> =>
-    c.run<LiveRun & { taskId: TaskId }>(live, [taskIds]),
+    taskIds.length === 0 ? Promise.resolve([]) : c.run<LiveRun & { taskId: TaskId }>(live, [taskIds]),
   /** Tasks that have a run which has not ended; the runs stay locked (shared) until the end of the transaction. */
   lockLive: async (c: Connection, taskIds: readonly TaskId[]): Promise<ReadonlySet<TaskId>> => {
     if (taskIds.length === 0) return new Set();
@@ -264,10 +309,12 @@ export const taskVersions = {
     c: Connection,
     pairs: readonly { taskId: TaskId; inputVersion: string }[],
   ): Promise<(KnownVersion & { taskId: TaskId; inputVersion: string })[]> =>
-    c.run<KnownVersion & { taskId: TaskId; inputVersion: string; outcome: RunStatus | null }>(known, [
-      pairs.map((pair) => pair.taskId),
-      pairs.map((pair) => hash16(pair.inputVersion)),
-    ]),
+    pairs.length === 0
+      ? Promise.resolve([])
+      : c.run<KnownVersion & { taskId: TaskId; inputVersion: string; outcome: RunStatus | null }>(known, [
+          pairs.map((pair) => pair.taskId),
+          pairs.map((pair) => hash16(pair.inputVersion)),
+        ]),
   /** Writes the outcome of ended runs onto their versions: the tombstone. */
   close: (c: Connection, runIds: readonly RunId[]): Promise<number> => c.count(closeVersions, [runIds]),
 };
