@@ -186,7 +186,8 @@ function requestFiles(
   const isAsked = policy.routes.some((route) => route.repositoryFile !== null);
   const moved = (isAsked ? batch : []).flatMap((prepared) => {
     const { repository } = prepared;
-    if (repository === null || !isFileReadable(repository, policy) || !movesDefaultBranch(prepared)) return [];
+    if (repository === null || !isFileReadable(repository, policy) || !movesDefaultBranch(prepared))
+      return [];
     const { source, fullName } = repository;
     return [{ tenantId: tenantIdOf(prepared, context.active), source, fullName, hasMoved: true }];
   });

@@ -151,7 +151,14 @@ describe('a review', () => {
 describe('a command on a pull request', () => {
   const say = (forge: Forge, id: number): void => {
     const [createdAt, updatedAt] = [now(), now()];
-    forge.repository.comments.push({ id, issueNumber: 7, body: '/agent fix', user: ADA, createdAt, updatedAt });
+    forge.repository.comments.push({
+      id,
+      issueNumber: 7,
+      body: '/agent fix',
+      user: ADA,
+      createdAt,
+      updatedAt,
+    });
   };
   const asWebhook = (id: number) => ({
     action: 'created',

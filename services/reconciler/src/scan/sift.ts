@@ -62,7 +62,11 @@ function worksFor(signal: Signal, policy: Policy): Known['works'] {
 }
 
 /** One route that has not seen it is enough: admission tells the others that they have. */
-async function admitted(c: Connection, tenantId: number, known: readonly Known[]): Promise<readonly Signal[]> {
+async function admitted(
+  c: Connection,
+  tenantId: number,
+  known: readonly Known[],
+): Promise<readonly Signal[]> {
   const asked = known.flatMap(({ signal, works }) =>
     works === 'unread'
       ? []
