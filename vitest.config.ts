@@ -8,7 +8,7 @@ const conditions = ['headgate-source'];
 const everyDay = [
   'packages/*/test/**/*.test.ts',
   'services/*/test/**/*.test.ts',
-  'test/{bench,counts,plans,drills,failure-map,replays,chaos,e2e,observability,setup}/**/*.test.ts',
+  'test/{bench,counts,plans,documents,drills,failure-map,replays,chaos,e2e,observability,setup}/**/*.test.ts',
 ];
 
 /**

@@ -51,7 +51,7 @@ try {
     say(`${part.name}: ${Math.round((performance.now() - partMs) / 1000)} s`);
   }
   await writeReport(resolve(values.out), {
-    machine: await machine(place, bench.wrk !== null),
+    machine: await machine(place, bench.wrk !== null, peers.node),
     isQuick: effort.isQuick,
     seconds: Math.round((performance.now() - startedMs) / 1000),
     failed,

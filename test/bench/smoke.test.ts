@@ -37,7 +37,7 @@ test('the benchmark runs with tiny numbers: a durable database, rows with their 
   const out = mkdtempSync(join(tmpdir(), 'headgate-bench-report-'));
   atEnd(() => rmSync(out, { recursive: true, force: true }));
   await writeReport(out, {
-    machine: await machine(place, false),
+    machine: await machine(place, false, process.execPath),
     isQuick: true,
     seconds: 1,
     failed: ['others'],

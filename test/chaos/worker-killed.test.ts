@@ -15,7 +15,7 @@ const POINTS = FAIL_POINTS.filter(
   (name) => (name.startsWith('worker.') || name.startsWith('effects.')) && !OF_OBSERVATIONS.includes(name),
 );
 /** Passed before the claim commits: nothing was taken. */
-const BEFORE_CLAIM: readonly FailPoint[] = ['worker.hint.received', 'worker.verdict.written'];
+const BEFORE_CLAIM: readonly FailPoint[] = ['worker.hint.received', 'worker.claim.before'];
 /** Passed after the result was sealed: no agent may run again. */
 const SEALED = POINTS.slice(POINTS.indexOf('worker.sealed'));
 const lanes = POINTS.map((_, at) => `lane${at + 1}`);

@@ -37,7 +37,7 @@ async function counted(work: () => Promise<unknown>) {
 
 describe('statements and round trips', () => {
   test('I3: 200 signals at once cost as many as one alone', async () => {
-    const cost = { statements: 16, roundTrips: 6 };
+    const cost = { statements: 16, roundTrips: 5 };
     expect(await counted(() => line.submit(someWork(1, 10_000)))).toEqual(cost);
     expect(await counted(() => line.submit(someWork(BATCH, 20_000)))).toEqual(cost);
   });
@@ -60,11 +60,11 @@ describe('statements and round trips', () => {
       };
       expect(runs).toHaveLength(count);
       expect(cost).toEqual({
-        dispatch: { statements: 9, roundTrips: 6 },
-        claim: { statements: 15, roundTrips: 12 },
+        dispatch: { statements: 9, roundTrips: 4 },
+        claim: { statements: 12, roundTrips: 5 },
         beat: { statements: 1, roundTrips: 1 },
-        start: { statements: 6, roundTrips: 5 },
-        finish: { statements: 11, roundTrips: 8 },
+        start: { statements: 6, roundTrips: 4 },
+        finish: { statements: 11, roundTrips: 3 },
       });
     }
   });
@@ -81,7 +81,7 @@ describe('bytes of the log, without payload', () => {
 
   test('of a signal that becomes a run: delivery, task, version, run, item, two events, receipt', async () => {
     const bytes = await perOne((round) => line.submit(someWork(BATCH, 50_000 + round * BATCH)));
-    expect(bytes).toBeLessThanOrEqual(6_700);
+    expect(bytes).toBeLessThanOrEqual(6_500);
   });
 
   test('of a run from dispatch to its closing receipt', async () => {
@@ -91,7 +91,7 @@ describe('bytes of the log, without payload', () => {
       await line.start(runs);
       await line.finish(runs);
     });
-    expect(bytes).toBeLessThanOrEqual(6_100);
+    expect(bytes).toBeLessThanOrEqual(5_800);
   });
 
   test('Q4: of a lease at each beat', async () => {

@@ -5,7 +5,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import { atEnd, requireTool } from '@headgate/testkit';
+import { atEnd, requireTool, testDepth } from '@headgate/testkit';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
@@ -22,6 +22,10 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
 ];
+
+/** A browser beside other tests on two cores is slow at times: only what never comes is a fault. */
+const STEP_TIMEOUT_MS = 30_000;
+export const TIMEOUTS = { testTimeout: 180_000, hookTimeout: 120_000 };
 
 export async function aBrowser(): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: requireTool('chromium'), args: FLAGS });
@@ -43,6 +47,20 @@ export interface WindowOptions {
   readonly scheme?: 'light' | 'dark';
 }
 
+/** Every day each theme and each width once; deeper, each with each. */
+export const LOOKS: readonly Required<WindowOptions>[] =
+  testDepth() === 'deep'
+    ? [
+        { scheme: 'light', width: 1280 },
+        { scheme: 'light', width: 360 },
+        { scheme: 'dark', width: 1280 },
+        { scheme: 'dark', width: 360 },
+      ]
+    : [
+        { scheme: 'light', width: 1280 },
+        { scheme: 'dark', width: 360 },
+      ];
+
 export async function aWindow(browser: Browser, options: WindowOptions = {}): Promise<Window> {
   const { width = 1280, scheme = 'light' } = options;
   const context = await browser.newContext({
@@ -56,7 +74,7 @@ export async function aWindow(browser: Browser, options: WindowOptions = {}): Pr
     await page.screenshot({ path: join(SHOTS, 'last.png') }).catch(() => {});
     await context.close();
   });
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(STEP_TIMEOUT_MS);
   const faults: string[] = [];
   page.on('pageerror', (fault) => faults.push(String(fault)));
   page.on('console', (message) => {

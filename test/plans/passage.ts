@@ -102,15 +102,10 @@ async function dispatchSome(
 }
 
 async function judge(db: Database, items: readonly Item[]): Promise<void> {
-  const [stale = [], waiting = [], fresh = []] = [
-    items.slice(0, 5),
-    items.slice(5, 10),
-    items.slice(10, 10 + BATCH),
-  ];
+  const [stale, waiting] = [items.slice(0, 5), items.slice(5, 10)];
   await writeVerdicts(
     db.service,
     [
-      ...fresh.map((item) => ({ ...item, verdict: { kind: 'fresh' } as const })),
       ...stale.map((item) => ({
         ...item,
         verdict: { kind: 'end', to: 'NO_WORK', reasonCode: 'STALE_INPUT', detail: null } as const,
@@ -141,6 +136,7 @@ async function claimSome(
       dispatchNo,
       attemptId: systemIds.next('att'),
       leaseId: systemIds.next('lease'),
+      judgedAgoMs: 0,
     })),
     limit: BATCH,
     verdictMaxAgeMs: 600_000,

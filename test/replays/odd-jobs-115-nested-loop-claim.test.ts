@@ -1,7 +1,7 @@
 /** odd-jobs #115: the planner takes a nested loop, and a claim of one job takes them all. */
 
 import { systemIds } from '@headgate/domain';
-import { claim, type Hinted, queueItems, writeVerdicts } from '@headgate/store';
+import { claim, dispatchedItems, type Hinted } from '@headgate/store';
 import { seedRun, seedTenant, seedWorker, type TestStore, testStore, withClient } from '@headgate/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
 
@@ -70,18 +70,14 @@ describe('replay: odd-jobs #115', () => {
     );
     expect(rows).toHaveLength(JOBS);
     const ids = rows.map(({ runId }) => runId);
-    const marked = await db.service.transaction((c) => queueItems.markDispatched(c, ids));
+    const marked = await db.service.transaction((c) => dispatchedItems.mark(c, ids));
     const hinted = marked.map(({ runId, dispatchNo }) => ({
       runId,
       dispatchNo,
       attemptId: systemIds.next('att'),
       leaseId: systemIds.next('lease'),
+      judgedAgoMs: 0,
     }));
-    await writeVerdicts(
-      db.service,
-      hinted.map(({ runId, dispatchNo }) => ({ runId, dispatchNo, verdict: { kind: 'fresh' } })),
-      'test',
-    );
     const result = await claim(db.service, {
       workerId,
       queueIds: [tenant.queueId],

@@ -1,6 +1,6 @@
 /** trigger.dev #2938: the database stops between the message and the lease; the message is spent, the run is stuck. */
 import { systemIds } from '@headgate/domain';
-import { claim, openDatabase, placementViolations, writeVerdicts } from '@headgate/store';
+import { claim, openDatabase, placementViolations } from '@headgate/store';
 import { createLogger } from '@headgate/telemetry';
 import {
   atEnd,
@@ -30,13 +30,14 @@ test('Q2, Q4: Postgres dies between hint and lease: nothing is lost, no attempt 
   const run = await seedRun(db, { tenant });
   const hint = { runId: run.runId, dispatchNo: await dispatchRun(db, run) };
   const claimHinted = async () => {
-    await writeVerdicts(db.service, [{ ...hint, verdict: { kind: 'fresh' } }], 'worker');
     return claim(db.service, {
       workerId,
       queueIds: [tenant.queueId],
       ttlMs: 60_000,
       policyVersion: tenant.policyVersion,
-      hinted: [{ ...hint, attemptId: systemIds.next('att'), leaseId: systemIds.next('lease') }],
+      hinted: [
+        { ...hint, attemptId: systemIds.next('att'), leaseId: systemIds.next('lease'), judgedAgoMs: 0 },
+      ],
       limit: 1,
       verdictMaxAgeMs: 30_000,
     });

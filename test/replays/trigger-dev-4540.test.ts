@@ -1,15 +1,7 @@
 /** trigger.dev #4540, #2907: workers are killed at random; slots leak one by one, or are given back twice. */
 import { Dispatcher } from '@headgate/dispatch';
 import { type RunId, systemClock, systemIds, type WorkerId } from '@headgate/domain';
-import {
-  type ActivePolicy,
-  claim,
-  Dimensions,
-  placementViolations,
-  policies,
-  reap,
-  writeVerdicts,
-} from '@headgate/store';
+import { type ActivePolicy, claim, Dimensions, placementViolations, policies, reap } from '@headgate/store';
 import { createLogger } from '@headgate/telemetry';
 import {
   aPolicy,
@@ -160,7 +152,6 @@ async function oneLife(
     return true;
   };
   if (dies('before the verdict')) return;
-  await writeVerdicts(db.service, [{ ...hint, verdict: { kind: 'fresh' } }], `worker:${workerId}`);
   if (dies('before the claim')) return;
   const lease = await claimHint(world, workerId, hint);
   if (lease === null) return;
@@ -190,7 +181,7 @@ async function claimHint(
     queueIds: [tenant.queueId],
     ttlMs: 60_000,
     policyVersion: tenant.policyVersion,
-    hinted: [{ ...hint, attemptId: systemIds.next('att'), leaseId: systemIds.next('lease') }],
+    hinted: [{ ...hint, attemptId: systemIds.next('att'), leaseId: systemIds.next('lease'), judgedAgoMs: 0 }],
     limit: 1,
     verdictMaxAgeMs: 30_000,
   });

@@ -1,16 +1,9 @@
 /** Claims and finishes without a worker: what a worker writes, and nothing else. */
 import { type RunId, systemIds, type WorkerId } from '@headgate/domain';
-import {
-  type AttemptOutcome,
-  type ClaimedRun,
-  claim,
-  type FinishAnswer,
-  finish,
-  queueItems,
-} from '@headgate/store';
+import { type AttemptOutcome, type ClaimedRun, claim, type FinishAnswer, finish } from '@headgate/store';
 import type { World } from './world.js';
 
-/** Claims dispatched runs with a fresh verdict. */
+/** Claims dispatched runs, found fresh just now. */
 export async function claimRuns(
   world: World,
   workerId: WorkerId,
@@ -19,12 +12,6 @@ export async function claimRuns(
   const { database, dimensions, active } = world;
   const queueIds = active.policy.queues.map((queue) =>
     dimensions.id({ tenantId: 0, kind: 'queue', key: queue.id }),
-  );
-  await database.service.use((c) =>
-    queueItems.writeVerdicts(
-      c,
-      runs.map((run) => ({ ...run, verdict: 'fresh' })),
-    ),
   );
   const claimed = await claim(database.service, {
     workerId,
@@ -35,6 +22,7 @@ export async function claimRuns(
       ...run,
       attemptId: systemIds.next('att'),
       leaseId: systemIds.next('lease'),
+      judgedAgoMs: 0,
     })),
     limit: runs.length,
     verdictMaxAgeMs: 30_000,

@@ -12,7 +12,6 @@ import {
   finish,
   leases,
   policies,
-  writeVerdicts,
 } from '@headgate/store';
 import { createLogger } from '@headgate/telemetry';
 import { type SeededTenant, seedTenant, seedWorker } from '@headgate/testkit/measure';
@@ -77,12 +76,6 @@ export async function lineOver(db: Database): Promise<Line> {
     },
     claim: async (items) => {
       await db.service.use((c) => dispatchedRuns.named(c, items, [tenant.queueId]));
-      const fresh = { kind: 'fresh' } as const;
-      await writeVerdicts(
-        db.service,
-        items.map((item) => ({ ...item, verdict: fresh })),
-        ACTOR,
-      );
       const claimed = await claim(db.service, {
         workerId,
         queueIds: [tenant.queueId],
@@ -93,6 +86,7 @@ export async function lineOver(db: Database): Promise<Line> {
           dispatchNo,
           attemptId: systemIds.next('att'),
           leaseId: systemIds.next('lease'),
+          judgedAgoMs: 0,
         })),
         limit: items.length,
         verdictMaxAgeMs: 60_000,

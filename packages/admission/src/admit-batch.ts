@@ -30,6 +30,7 @@ import {
   touchedSubjects,
 } from '@headgate/domain';
 import {
+  approvals,
   type Connection,
   deliveries,
   feedback,
@@ -48,7 +49,7 @@ import { type BatchContext, tenantIdOf } from './batch-context.js';
 import { loadState, placesOf } from './load-state.js';
 import type { Prepared } from './prepare.js';
 import { firstReceipts, parentOf, receiptRow } from './receipt-rows.js';
-import { newQueueItem, newRun } from './run-rows.js';
+import { newApproval, newQueueItem, newRun } from './run-rows.js';
 import { tellPublications } from './tell-publications.js';
 import { type Written, writeWaiting } from './write-waiting.js';
 
@@ -102,6 +103,12 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
       c,
       admitted.map(({ write, prepared }) => newRun(write, prepared, rowContext(prepared))),
     ),
+    approvals.request(
+      c,
+      admitted
+        .filter(({ write }) => write.status === 'WAITING_APPROVAL')
+        .map(({ write, prepared }) => newApproval(write, prepared, rowContext(prepared))),
+    ),
     taskVersions.insert(
       c,
       admitted.map(({ write, prepared }) => ({
@@ -129,9 +136,10 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
     publicationPlaces.take(c, takenPlaces(admitted, batch, context)),
     receipts.insertDecisions(
       c,
-      decisions.map((decision) =>
-        receiptRow(decision, preparedOf(decision), active, parentOf(decision, firsts)),
-      ),
+      decisions.map((decision) => {
+        const prepared = preparedOf(decision);
+        return receiptRow(decision, prepared, active, parentOf(decision, prepared, firsts));
+      }),
     ),
     deliveries.standIn(c, standIns(decisions)),
     payloads.insert(

@@ -49,12 +49,10 @@ export function recordFault(batch: readonly Prepared[], fault: unknown): void {
 }
 
 export function tellDecided(decisions: readonly Decision[]): void {
+  countDecided(decisions);
   for (const decision of decisions) {
-    const { candidate, outcome, reasonCode, runId } = decision;
+    const { candidate, reasonCode, runId } = decision;
     const { receiptId } = candidate;
-    metrics.receipts.add(1, { outcome, reason_code: reasonCode });
-    if (outcome === 'accept') metrics.admissionAccepted.add(1, { trigger: candidate.signal.trigger });
-    else if (outcome !== 'no-work') metrics.admissionDenied.add(1, { reason_code: reasonCode });
     record({
       type: 'ok',
       op: 'intake.answer',
@@ -70,5 +68,22 @@ export function tellDecided(decisions: readonly Decision[]): void {
       },
     });
     testSignal('intake.answered', { receiptId, reasonCode, runId });
+  }
+}
+
+/** Once for all decisions that are counted alike: a batch has many of few kinds. */
+function countDecided(decisions: readonly Decision[]): void {
+  const alike = new Map<string, { readonly decision: Decision; count: number }>();
+  for (const decision of decisions) {
+    const key = `${decision.outcome} ${decision.reasonCode} ${decision.candidate.signal.trigger}`;
+    const known = alike.get(key);
+    if (known === undefined) alike.set(key, { decision, count: 1 });
+    else known.count += 1;
+  }
+  for (const { decision, count } of alike.values()) {
+    const { outcome, reasonCode, candidate } = decision;
+    metrics.receipts.add(count, { outcome, reason_code: reasonCode });
+    if (outcome === 'accept') metrics.admissionAccepted.add(count, { trigger: candidate.signal.trigger });
+    else if (outcome !== 'no-work') metrics.admissionDenied.add(count, { reason_code: reasonCode });
   }
 }

@@ -6,7 +6,7 @@ export interface BatchContext {
   readonly active: ActivePolicy;
   readonly dimensions: Dimensions;
   /** Payloads, already encoded, by position in the batch; each stands at the first route of its signal. */
-  readonly payloads: readonly (Pick<PayloadRow, 'encoding' | 'data' | 'mediaType'> | null)[];
+  readonly payloads: readonly (Pick<PayloadRow, 'encoding' | 'data' | 'mediaType' | 'headers'> | null)[];
   /** Queue ids of the policy, for counting what waits. */
   readonly queueIds: readonly number[];
 }

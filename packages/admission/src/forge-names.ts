@@ -68,8 +68,10 @@ export class ForgeNames {
 }
 
 /** Heard for the first time, and not from a payload that only wakes. */
-const isTelling = (submission: Submission, policy: Policy): boolean =>
-  submission.promotes == null ? !onlyWakes(submission, policy) : submission.promotes.wake === 'read';
+function isTelling(submission: Submission, policy: Policy): boolean {
+  if (submission.replays != null) return false;
+  return submission.promotes == null ? !onlyWakes(submission, policy) : submission.promotes.wake === 'read';
+}
 
 type Key = Pick<ForgeRepositoryRow, 'tenantId' | 'source' | 'forgeId'>;
 

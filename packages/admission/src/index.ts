@@ -4,7 +4,7 @@ export { RISK_RANK } from './counted-item.js';
 export { workOf } from './plan-work.js';
 export { SIGNAL_READERS } from './prepare.js';
 export * from './restored-items.js';
-export * from './restored-signal.js';
+export { actorOf, latchedSubmission } from './restored-signal.js';
 export * from './simulation/index.js';
 export * from './submission.js';
 export { AlreadyPromotedError } from './write-waiting.js';

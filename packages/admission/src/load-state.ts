@@ -22,7 +22,7 @@ import {
   deferredSignals,
   deliveries,
   publicationPlaces,
-  queueItems,
+  readyItems,
   type TaskKey,
   type TaskRow,
   tasks,
@@ -39,10 +39,11 @@ export async function loadState(
   context: BatchContext,
 ): Promise<AdmissionState> {
   const seen = await rememberDeliveries(c, batch, context.active);
-  const wanted = batch.filter(
+  const fresh = batch.filter((prepared) => !isRepeat(prepared, seen));
+  const wanted = fresh.filter(
     ({ candidate: { route, work } }) => route !== null && work !== null && checkWork(work).ok,
   );
-  const rows = await tasks.lock(c, tasksToLock(batch, wanted, context.active));
+  const rows = await tasks.lock(c, tasksToLock(fresh, wanted, context.active));
   const tenantKeys = new Map([...context.active.tenantIds].map(([key, id]) => [id, key]));
   const rowOf = new Map(rows.map((row) => [taskKey(tenantKeys.get(row.tenantId) ?? '', row.workKey), row]));
   const pairs = wanted.flatMap((p) => {
@@ -50,12 +51,12 @@ export async function loadState(
     return row === undefined ? [] : [{ taskId: row.id, inputVersion: p.candidate.work?.inputVersion ?? '' }];
   });
   const bounded = [
-    ...new Map(batch.map((p) => [p.candidate.tenant.id, p.candidate.tenant])).values(),
+    ...new Map(fresh.map((p) => [p.candidate.tenant.id, p.candidate.tenant])).values(),
   ].flatMap((tenant) => {
     const tenantId = context.active.tenantIds.get(tenant.id);
     return tenant.maxQueued === null || tenantId === undefined ? [] : [{ tenantId, most: tenant.maxQueued }];
   });
-  const places = placesOf(batch, context);
+  const places = placesOf(fresh, context);
   // In a statement of its own, behind the tasks' locks: two admissions must not count the same free place.
   await publicationPlaces.lock(c, [...places.values()]);
   const taskIds = rows.map((row) => row.id);
@@ -64,12 +65,12 @@ export async function loadState(
   const [live, known, queued, waiting, open, held, clock, { guard, chains }] = await Promise.all([
     taskVersions.live(c, taskIds),
     taskVersions.known(c, pairs),
-    queueItems.countReadyOf(c, bounded, context.queueIds),
+    readyItems.countOf(c, bounded, context.queueIds),
     isDebouncing ? deferredSignals.debounced(c, taskIds) : [],
     places.size === 0 ? new Set<TaskId>() : publicationPlaces.open(c, taskIds),
     publicationPlaces.held(c, [...places.values()]),
     c.query<{ now: Date }>('select clock_timestamp() as now'),
-    loadGuard(c, batch, idsByKey, context),
+    loadGuard(c, fresh, idsByKey, context),
   ]);
   return {
     deliveries: seen,
@@ -85,6 +86,10 @@ export async function loadState(
     now: clock[0]?.now ?? new Date(0),
   };
 }
+
+/** A delivery that was answered before, with all its routes: nothing of its work is asked, so nothing is locked for it. */
+const isRepeat = ({ candidate }: Prepared, seen: AdmissionState['deliveries']): boolean =>
+  candidate.parentReceiptId === null && seen.has(deliveryKey(candidate.signal));
 
 /** The repositories whose open pull requests are limited, by `Candidate.repository`. */
 export function placesOf(batch: readonly Prepared[], context: BatchContext): ReadonlyMap<string, number> {

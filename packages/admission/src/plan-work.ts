@@ -1,5 +1,5 @@
 /** Which work a signal asks of a route, and which resource its run would hold. Pure. */
-import { compileTemplate, expressionContext } from '@headgate/config';
+import { compilePrompt, compileTemplate, expressionContext, type PromptValues } from '@headgate/config';
 import type { RoutePolicy, Signal, Verdict, WorkIdentity } from '@headgate/domain';
 import { asksForFiles, identify } from '@headgate/sources';
 import type { SignalRepository } from './repository.js';
@@ -14,6 +14,13 @@ export interface WorkPlan {
   readonly work: WorkIdentity | null;
   readonly verdict: Verdict | null;
   readonly concurrency: ConcurrencyKey | null;
+  readonly prompt: Prompt;
+}
+
+/** What the agent is told, and what was filled in. */
+export interface Prompt {
+  readonly text: string | null;
+  readonly values: PromptValues;
 }
 
 export function planOf(
@@ -23,15 +30,37 @@ export function planOf(
   isResolvable = false,
 ): WorkPlan {
   if (submission.observe != null && submission.work != null) {
-    return { work: submission.work, verdict: null, concurrency: null };
+    return { work: submission.work, verdict: null, concurrency: null, prompt: NO_PROMPT };
   }
   const kept = keptConcurrency(submission, route);
   const concurrency = kept === null ? concurrencyOf(route, submission.signal, repository) : { key: kept };
   if ('error' in concurrency) return refused('concurrency.key', concurrency.error);
-  if (submission.work != null) return { work: submission.work, verdict: null, concurrency: concurrency.key };
-  const plan = { ...workOf(submission.signal, route, isResolvable), concurrency: concurrency.key };
-  const isFileWanted = isResolvable && plan.verdict === null && asksForFiles(route, submission.signal);
+  const { work, verdict } =
+    submission.work != null
+      ? { work: submission.work, verdict: null }
+      : workOf(submission.signal, route, isResolvable);
+  const prompt = promptOf(submission, route, work?.inputVersion ?? null);
+  if ('error' in prompt) return refused('prompt', prompt.error);
+  const plan = { work, verdict, concurrency: concurrency.key, prompt };
+  const isFileWanted =
+    submission.work == null && isResolvable && verdict === null && asksForFiles(route, submission.signal);
   return isFileWanted ? { ...plan, work: null, verdict: toBeRead(submission.signal, FILES_FIRST) } : plan;
+}
+
+const NO_PROMPT: Prompt = { text: null, values: {} };
+
+/** Filled with what the signal brings; a run that is run again keeps what its own signal brought. */
+function promptOf(
+  { signal, again }: Submission,
+  { prompt }: RoutePolicy,
+  version: string | null,
+): Prompt | { readonly error: string } {
+  if (prompt === null || !prompt.includes('{{')) return { text: prompt, values: {} };
+  const compiled = compilePrompt(prompt);
+  if (!compiled.ok) return { error: compiled.problem.message };
+  const rendered = compiled.render({ signal, version, before: again?.promptValues ?? {} });
+  if (rendered.kind === 'refused') return { error: rendered.detail };
+  return { text: rendered.text, values: rendered.values };
 }
 
 const FILES_FIRST = 'The files of the pull request are read first.';
@@ -75,6 +104,7 @@ export function workOf(
 const refused = (what: string, problem: string): WorkPlan => ({
   work: null,
   concurrency: null,
+  prompt: NO_PROMPT,
   verdict: {
     outcome: 'reject',
     reasonCode: 'TASK_CONTRACT_INVALID',

@@ -4,7 +4,7 @@
  *
  * What cannot be decided without state stays open (verdict null) and is decided under the task's lock.
  */
-import { conditionEvaluator } from '@headgate/config';
+import { conditionEvaluator, type PromptValues } from '@headgate/config';
 import {
   type Candidate,
   type Ids,
@@ -34,6 +34,8 @@ export interface Prepared {
   readonly repository: SignalRepository | null;
   /** The key that limits how many runs share a resource; null where the signal names none. */
   readonly concurrency: ConcurrencyKey | null;
+  /** What the templates of its prompt were filled with. */
+  readonly promptValues: PromptValues;
   /** Two runs of its task never hold a lease at once. */
   readonly exclusiveTask: boolean;
   /** The `.headgate.yaml` that has a say in it; null = none is asked. */
@@ -88,6 +90,7 @@ interface Routed {
 function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued }: PrepareParts): Prepared {
   const { route, verdict, isWake = false } = routed;
   const { signal } = submission;
+  const isReplay = submission.replays != null;
   const tenant = tenantOf(policy, route?.tenant ?? submission.tenant);
   const repository = isWake ? null : repositoryOf(signal, tenant.id, policy);
   const isResolvable = isToBeRead(submission, policy);
@@ -99,6 +102,7 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
     submission,
     repository,
     concurrency: plan?.concurrency ?? null,
+    promptValues: plan?.prompt.values ?? {},
     exclusiveTask: submission.beside?.exclusive ?? route?.onNewVersion !== 'allow',
     // A look at the world runs no agent: a repository has no say in it.
     file: isOpen && !isLook ? askedFile(route, repository, policy) : null,
@@ -109,8 +113,9 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       taskId: ids.next('task'),
       deferredId: ids.next('dfr'),
       signal,
-      tenant,
-      route,
+      // A look at the world runs no agent: there is nothing for a person to agree to.
+      tenant: isLook ? { ...tenant, requireApprovalFor: [] } : tenant,
+      route: route === null || plan === null ? route : { ...route, prompt: plan.prompt.text },
       work: continuing(plan?.work ?? null, signal, tenant.id, continued),
       verdict: verdict ?? plan?.verdict ?? null,
       directive: submission.directive ?? { kind: 'none' },
@@ -121,8 +126,12 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
       cause: isWake ? null : causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
-      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes it.
-      asked: isFurtherRoute || isWake || verdict?.reasonCode === 'SELF_TRIGGERED' ? null : askedAt(signal),
+      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
+      // it, and who replays it is answered here.
+      asked:
+        isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED'
+          ? null
+          : askedAt(signal),
     },
   };
 }
@@ -156,8 +165,10 @@ const BEFORE_WORK: readonly ReasonCode[] = [
 ];
 
 /** Only events come in bursts: a tick and a person mean what they say. */
-const hasWaitedForMore = ({ signal, promotes }: Submission): boolean =>
-  signal.trigger !== 'event' || (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
+const hasWaitedForMore = ({ signal, promotes, replays }: Submission): boolean =>
+  signal.trigger !== 'event' ||
+  replays != null ||
+  (promotes != null && !BEFORE_WORK.includes(promotes.reasonCode));
 
 function askedFile(
   route: RoutePolicy | null,
@@ -172,7 +183,7 @@ function askedFile(
 
 /** A refused signal that names its route (a tick, a person) keeps that name on its receipt. */
 function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
-  const { signal, tenant, promotes } = submission;
+  const { signal, tenant, promotes, replays } = submission;
   const verdict = submission.verdict ?? null;
   if (verdict !== null) {
     const isWake = promotes?.wake === 'unread';
@@ -182,7 +193,7 @@ function routesOf(submission: Submission, policy: Policy): readonly Routed[] {
   if (onlyWakes(submission, policy)) return [wakeOf(signal, policy)];
   const own = ownDoing(signal, policy);
   if (own !== null) return [{ route: null, verdict: own }];
-  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? null);
+  const routing = routeSignal(signal, policy, SIGNAL_READERS, promotes?.route ?? replays?.route ?? null);
   if (routing.kind === 'none') {
     return [{ route: namedRoute(signal, tenant, policy), verdict: routing.verdict }];
   }
@@ -232,6 +243,8 @@ function tenantOf(policy: Policy, id: string): TenantPolicy {
       suspended: true,
       maxActive: 0,
       maxQueued: null,
+      requireApprovalFor: [],
+      fourEyes: false,
     }
   );
 }

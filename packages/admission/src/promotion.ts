@@ -18,6 +18,7 @@ export function promotionOf(row: DeferredRow, active: ActivePolicy): Submission 
     observe: kept.observe,
     headStartSeconds: kept.headStartSeconds,
     beside: kept.beside,
+    replays: kept.replays,
     promotes: {
       deferredId: row.id,
       parentReceiptId: row.receiptId,

@@ -17,14 +17,15 @@ export function firstReceipts(
   return firsts;
 }
 
-/** A promotion names the receipt that deferred it, a repeated delivery the first one's. */
+/** A promotion names the receipt that deferred it, a repeated delivery the first one's, a replay the replayed one. */
 export const parentOf = (
   { candidate, reasonCode }: Decision,
+  { submission }: Prepared,
   firsts: ReadonlyMap<string, ReceiptId>,
 ): ReceiptId | null =>
   reasonCode === 'DUPLICATE_DELIVERY'
     ? (firsts.get(deliveryKey(candidate.signal)) ?? null)
-    : candidate.parentReceiptId;
+    : (candidate.parentReceiptId ?? submission.replays?.receiptId ?? null);
 
 export function receiptRow(
   decision: Decision,
@@ -65,6 +66,7 @@ export function receiptRow(
     taskId: decision.taskId,
     runId: decision.runId,
     concurrencyKey: prepared.concurrency?.key ?? null,
+    replayedBy: prepared.submission.replays?.by ?? null,
     repositoryConfigSha: prepared.file?.blobSha ?? null,
   };
 }

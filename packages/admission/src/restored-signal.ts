@@ -39,6 +39,7 @@ export function latchedSubmission(
     beside: null,
     again: null,
     observe: null,
+    replays: null,
     workKey: latch.workKey,
     route: receipt.route,
     isWake: false,
@@ -50,7 +51,7 @@ export function latchedSubmission(
 const ACTOR_KINDS: readonly Actor['kind'][] = ['user', 'bot', 'schedule', 'token', 'system'];
 
 /** Only the name was kept: it stands for the id too, so that who may ask is still asked. */
-function actorOf(written: string | null): Actor | null {
+export function actorOf(written: string | null): Actor | null {
   const [kind = '', ...rest] = (written ?? '').split(':');
   const known = ACTOR_KINDS.find((one) => one === kind);
   const name = rest.join(':');

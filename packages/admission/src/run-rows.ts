@@ -1,7 +1,22 @@
 /** The rows of an admitted run: its immutable specification, and its queue item with every counted dimension. */
-import type { AdmissionWrite, Policy, RoutePolicy, RunSpec, Signal } from '@headgate/domain';
+import { createHash } from 'node:crypto';
+import {
+  type AdmissionWrite,
+  needsSecondPerson,
+  type Policy,
+  type RoutePolicy,
+  type RunSpec,
+  type Signal,
+} from '@headgate/domain';
 import { claimOf } from '@headgate/sources';
-import type { DimensionKey, Dimensions, NewQueueItem, NewRun, RepositoryKey } from '@headgate/store';
+import type {
+  DimensionKey,
+  Dimensions,
+  NewApproval,
+  NewQueueItem,
+  NewRun,
+  RepositoryKey,
+} from '@headgate/store';
 import { countedItem, countedKeysOf, organisationOf } from './counted-item.js';
 import type { Prepared } from './prepare.js';
 
@@ -50,7 +65,7 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     parentVersions: signal.parentVersions,
     policyVersion: context.policyVersion,
     concurrencyKey: prepared.concurrency?.key ?? null,
-    actor: signal.actor === null ? null : `${signal.actor.kind}:${signal.actor.name}`,
+    actor: wantedBy(prepared),
     userId: userIdOf(signal, context),
     traceparent: signal.traceparent,
     lineage: admit.lineage,
@@ -59,6 +74,12 @@ export function newRun(admit: Admit, prepared: Prepared, context: RowContext): N
     status: admit.status,
     reasonCode: admit.status === 'QUEUED' ? 'ADMITTED' : 'APPROVAL_REQUIRED',
   };
+}
+
+/** Who wants this run: who replays a signal, not who caused it then. Whose permission is asked, its claim says. */
+function wantedBy({ submission, candidate }: Prepared): string | null {
+  const { actor } = candidate.signal;
+  return submission.replays?.by ?? (actor === null ? null : `${actor.kind}:${actor.name}`);
 }
 
 export function newQueueItem(admit: Admit, prepared: Prepared, context: RowContext): NewQueueItem {
@@ -87,6 +108,19 @@ export function newQueueItem(admit: Admit, prepared: Prepared, context: RowConte
   );
 }
 
+/** What a person is asked about a run whose agent may not start by itself. */
+export function newApproval(admit: Admit, prepared: Prepared, context: RowContext): NewApproval {
+  const { tenant } = prepared.candidate;
+  const { risk } = routeOf(prepared);
+  return {
+    runId: admit.runId,
+    subject: 'admission',
+    policyVersion: context.policyVersion,
+    operations: [],
+    fourEyes: needsSecondPerson({ tenant: tenant.id, risk }, context.policy),
+  };
+}
+
 export interface RowContext {
   readonly tenantId: number;
   readonly policyVersion: number;
@@ -108,6 +142,8 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     mode: route.mode,
     agent,
     prompt: route.prompt,
+    promptDigest: route.prompt === null ? null : digestOf(route.prompt),
+    ...(Object.keys(prepared.promptValues).length === 0 ? {} : { promptValues: prepared.promptValues }),
     setup: route.setup,
     verify: route.verify,
     repository:
@@ -132,6 +168,8 @@ function specOf(prepared: Prepared, policy: Policy): RunSpec {
     protectedPaths: route.protectedPaths,
   };
 }
+
+const digestOf = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex');
 
 function routeOf(prepared: Prepared): RoutePolicy {
   const { route } = prepared.candidate;

@@ -18,7 +18,12 @@ export interface Submission {
   /** Tenant id of the configuration, for signals that no route takes; a route's own tenant wins. */
   readonly tenant: string;
   /** The body as it came, kept beside the receipt; null where there was none (ticks). */
-  readonly payload: { readonly mediaType: string; readonly body: Buffer } | null;
+  readonly payload: {
+    readonly mediaType: string;
+    readonly body: Buffer;
+    /** Without which the body cannot be read again; absent or null: it can. */
+    readonly headers?: Readonly<Record<string, string>> | null;
+  } | null;
   /** Decided before any state: MALFORMED, PING, UNKNOWN_EVENT, OVERLAP_SKIPPED … Null: routing and state decide. */
   readonly verdict?: Verdict | null;
   /** Known before; null: identified from the signal and its route. */
@@ -33,6 +38,8 @@ export interface Submission {
   readonly observe?: ObserveSpec | null;
   /** Set when a deferred signal or a latch is promoted. */
   readonly promotes?: Promotion | null;
+  /** Set when it was received before, and a person wants it decided once more. */
+  readonly replays?: Replay | null;
   /** Up to where the source was looked at; kept on a no-work receipt. */
   readonly watermark?: string | null;
 }
@@ -57,6 +64,15 @@ export interface Promotion {
   readonly latch: { readonly taskId: TaskId; readonly tenant: string; readonly workKey: string } | null;
 }
 
+/** It is no news: what people did and what became of a pull request was told when it first came. */
+export interface Replay {
+  readonly receiptId: ReceiptId;
+  /** The route that decided then; null: none took it, so all are asked. */
+  readonly route: string | null;
+  /** `token:ci`. */
+  readonly by: string;
+}
+
 /**
  * A person runs known work again: the route by its name, whatever its `on`, `when` and scope say of this signal, which
  * stands for another; and the key that the first run was counted under, since its event is not here to derive it from.
@@ -64,6 +80,8 @@ export interface Promotion {
 export interface Again {
   readonly route: string;
   readonly concurrencyKey: string | null;
+  /** What the prompt's templates were filled with; absent: it has none, or was kept by an older version. */
+  readonly promptValues?: Readonly<Record<string, string>>;
 }
 
 /** What of a submission is kept while it is deferred; the payload stays with its first receipt. */
@@ -82,6 +100,7 @@ export interface DeferredSubmission {
   readonly observe: ObserveSpec | null;
   /** The route that it waits for; null where none took it. */
   readonly route: string | null;
+  readonly replays: Replay | null;
   /** Its payload only wakes: nothing of it counts before its source was read. */
   readonly isWake: boolean;
   /** The version it was deferred at; null where none was known. */
@@ -107,6 +126,7 @@ export function reviveDeferred(stored: unknown): DeferredSubmission {
     again: kept.again ?? null,
     observe: kept.observe ?? null,
     route: kept.route ?? null,
+    replays: kept.replays ?? null,
     isWake: kept.isWake ?? false,
     inputVersion: kept.inputVersion ?? null,
     debouncedSince: kept.debouncedSince ?? null,

@@ -16,8 +16,9 @@ export async function tellPublications(
   active: ActivePolicy,
 ): Promise<void> {
   const news = batch.flatMap((prepared) => {
-    const { candidate, isWake } = prepared;
-    const told = candidate.isFurtherRoute || isWake ? null : publicationNewsOf(candidate.signal);
+    const { candidate, isWake, submission } = prepared;
+    const isNews = !candidate.isFurtherRoute && !isWake && submission.replays == null;
+    const told = isNews ? publicationNewsOf(candidate.signal) : null;
     if (told === null) return [];
     const { receiptId } = candidate;
     return [{ kind: told.kind, taskId: told.taskId, tenantId: tenantIdOf(prepared, active), receiptId }];

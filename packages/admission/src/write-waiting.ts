@@ -226,6 +226,7 @@ function deferredRow(
     directive,
     again: submission.again ?? null,
     observe: submission.observe ?? null,
+    replays: submission.replays ?? null,
     tenant: tenant.id,
     headStartSeconds: submission.headStartSeconds ?? null,
     beside: submission.beside ?? null,

@@ -6,6 +6,9 @@ import type { SampleSubject } from '@headgate/sources';
 import { CommandEnd, EXIT } from './exit.js';
 
 export const EXAMPLE_SOURCE = 'example-github';
+export const EXAMPLE_MESSAGE_SOURCE = 'example-webhooks';
+/** The attribute `source` of its CloudEvents, which its source of that kind takes. */
+export const EXAMPLE_EVENT_SOURCE = 'https://ci.example.com/nightly';
 export const EXAMPLE_REPOSITORY = 'headgate/example';
 const MAIN = 'main';
 /** The forge's number of it, as its deliveries say. */

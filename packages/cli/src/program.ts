@@ -104,7 +104,11 @@ function explain(fault: unknown, terminal: Terminal): number {
 
 function explainProblem({ problem }: HeadgateProblem, { colors, note }: Terminal): number {
   note(`${colors.red('✕')} ${problem.title} ${colors.dim(problem.code)}`);
-  if (problem.detail !== problem.title) note(problem.detail);
+  // The sentence of a reason code stands in both.
+  const more = problem.detail.startsWith(problem.title)
+    ? problem.detail.slice(problem.title.length)
+    : problem.detail;
+  if (more.trim() !== '') note(more.trim());
   if (problem.receiptId !== null) note(`The receipt is ${problem.receiptId}.`);
   switch (problem.status) {
     case 401:

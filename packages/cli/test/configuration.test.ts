@@ -133,7 +133,18 @@ describe('headgate check-config --explain', () => {
     });
     expect(explained.routes[0].rules.map((one: { rule: string }) => one.rule)).toContain('route.when');
     const people = await run('check-config', '--explain', 'check_run.completed#0');
-    expect(people.out).toContain('✓ route.when');
+    expect(people.out).toMatch(/✓ fix\n +✓ on, .*when.*\n +key /);
+  });
+
+  it('I7: a sample is about a repository of the source that would receive it, else of the one that is named', async () => {
+    const { run } = await place();
+    const aboutOf = async (...words: string[]) =>
+      JSON.parse((await run('check-config', '--explain', 'check_run.completed', '--json', ...words)).out)
+        .repository;
+    expect(await aboutOf()).toBe('acme/api');
+    expect(await aboutOf('--repository', 'acme/other')).toBe('acme/other');
+    const bus = await run('check-config', '--explain', 'cloudevents.build.failed');
+    expect(bus).toMatchObject({ code: 2, note: expect.stringContaining('no source of kind cloudevents') });
   });
 
   it('I7: a payload in a file, and a signal that no route takes: exit 1 and the rule that rejects', async () => {

@@ -1,4 +1,4 @@
-import { chooseSandbox, ProcessGroup, type SandboxProvider } from '@headgate/runtimes';
+import { chooseSandbox, type Probe, ProcessGroup, type SandboxProvider } from '@headgate/runtimes';
 import type { Explanation, Worker } from '@headgate/sdk';
 import { describe, expect, it } from 'vitest';
 import { StepPage } from '../src/demo/page.js';
@@ -6,6 +6,7 @@ import { sandboxChecks } from '../src/doctor/machine.js';
 import { troublesIn } from '../src/status/troubles.js';
 import { explanationTree } from '../src/terminal/explanation-tree.js';
 import { runPage } from '../src/terminal/run-page.js';
+import { remarkTable } from '../src/terminal/table.js';
 import { ago, duration } from '../src/terminal/words.js';
 import { NOW, recordingTerminal } from './command-line.js';
 import { RUN, WAITING_RUN } from './samples.js';
@@ -79,6 +80,43 @@ describe('why, as a tree', () => {
       s
       └ HH:MM:SS  reject  DUPLICATE_DELIVERY  Seen.  20 times, until HH:MM:SS"
     `);
+  });
+
+  it('leaves out the ordinary steps where several runs stand beside each other, and keeps what went wrong', () => {
+    const lifeOf = (runId: string, ...between: Explanation['steps']) => [
+      step({ outcome: 'accept', reasonCode: 'ADMITTED', message: 'Made a run.', runId }),
+      step({ type: 'run.queued', message: 'Queued.', runId }),
+      step({ type: 'run.claimed', message: 'A worker took the lease.', runId }),
+      ...between,
+      step({ type: 'run.succeeded', message: 'Done.', runId }),
+    ];
+    const explanation: Explanation = {
+      ref: 'acme/api',
+      kind: 'url',
+      summary: '2 signals led to 2 runs.',
+      steps: [
+        ...lifeOf('run_1'),
+        ...lifeOf(
+          'run_2',
+          step({ type: 'attempt.lost', reasonCode: 'WORKER_LOST', message: 'Lost.', runId: 'run_2' }),
+        ),
+      ],
+      waiting: null,
+      candidates: [],
+    };
+    expect(timeless(explanationTree(explanation, recordingTerminal()))).toMatchInlineSnapshot(`
+      "why  acme/api  (url)
+      2 signals led to 2 runs.
+      ├ HH:MM:SS  accept  ADMITTED  Made a run.  run_1
+      │   ├ HH:MM:SS  run.succeeded  Done.
+      │   └ 2 ordinary steps: headgate why run_1
+      └ HH:MM:SS  accept  ADMITTED  Made a run.  run_2
+          ├ HH:MM:SS  attempt.lost  WORKER_LOST  Lost.
+          ├ HH:MM:SS  run.succeeded  Done.
+          └ 2 ordinary steps: headgate why run_2"
+    `);
+    const alone = explanationTree({ ...explanation, steps: lifeOf('run_1') }, recordingTerminal());
+    expect(alone).toContain('run.queued');
   });
 
   it('puts the run’s steps below the signal even when the run’s first step is listed before it', () => {
@@ -272,10 +310,48 @@ describe('what doctor says of sandboxes', () => {
       {
         id: 'sandbox.bubblewrap',
         state: 'ok',
-        message: 'bubblewrap works: as a user of its own; it limits memory, disk; network lists: yes',
+        message:
+          'bubblewrap runs the agents: as a user of its own; it limits memory, disk; network lists: yes',
         fix: null,
       },
     ]);
+  });
+});
+
+describe('what doctor says of sandboxes that are not taken', () => {
+  const works: Probe = { kind: 'available', detail: 'as a user of its own', limits: ['memory', 'disk'] };
+  const broken: Probe = {
+    kind: 'unavailable',
+    detail: 'docker does not answer',
+    remedy: 'systemctl start docker',
+  };
+  const provider = (name: string, probe: Probe): SandboxProvider => ({
+    name,
+    isolation: 'bubblewrap',
+    mayRunUntrusted: true,
+    hasNetworkList: true,
+    probe: async () => probe,
+    start: () => {
+      throw new Error('never started');
+    },
+  });
+
+  it('names those that would work too, and the one command for those that would not', async () => {
+    const chosen = await chooseSandbox([provider('bubblewrap', works)]);
+    const checks = sandboxChecks(chosen, [
+      { name: 'sandbox-runtime', hasNetworkList: true, probe: works },
+      { name: 'container', hasNetworkList: true, probe: broken },
+    ]);
+    expect(checks.map(({ id, state }) => [id, state])).toEqual([
+      ['sandbox.bubblewrap', 'ok'],
+      ['sandbox.sandbox-runtime', 'ok'],
+      ['sandbox.container', 'skipped'],
+    ]);
+    expect(checks[1]?.message).toMatch(/^sandbox-runtime would work too: /);
+    expect(checks[2]).toMatchObject({
+      message: 'container does not work: docker does not answer; bubblewrap is taken',
+      fix: 'systemctl start docker',
+    });
   });
 });
 
@@ -314,5 +390,24 @@ describe('durations', () => {
   it('a time that lies ahead is said to', () => {
     expect(ago('2026-01-31T13:50:22.000Z', NOW)).toBe('in 12 s');
     expect(ago(null, NOW)).toBe('');
+  });
+});
+
+describe('a table with a remark', () => {
+  const rows = [
+    ['run_01k3v0m4k8e7zv6n4x5q2w1r0t', 'pushed agent/task_01k3v0m4k8e7zv6n4x5q2w1r0t'],
+    ['run_01k3v0m4k8e7zv6n4x5q2w1r0u', ''],
+  ] as const;
+  const shown = (isLive: boolean, columns: number) =>
+    remarkTable({ ...recordingTerminal(), isLive, columns }, ['run', ''], rows).split('\n');
+
+  it('cuts the remark, and nothing before it, to a line of a narrow terminal', () => {
+    expect(shown(true, 60)[1]).toBe('run_01k3v0m4k8e7zv6n4x5q2w1r0t  pushed agent/task_01k3v0m4k…');
+    expect(shown(true, 60)[2]).toBe('run_01k3v0m4k8e7zv6n4x5q2w1r0u');
+  });
+
+  it('is whole where it is piped, where it fits, and where nothing worth reading would be left', () => {
+    const whole = `${rows[0][0]}  ${rows[0][1]}`;
+    expect([shown(false, 60)[1], shown(true, 120)[1], shown(true, 40)[1]]).toEqual([whole, whole, whole]);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { headgate, temporaryFolder } from './command-line.js';
 import { fakeInstance } from './instance.js';
-import { RECEIPT, RUN, WAITING_RUN } from './samples.js';
+import { PROPOSED_RUN, RECEIPT, RUN, WAITING_RUN } from './samples.js';
 
 const page = (...items: unknown[]) => ({ status: 200, body: { items, nextCursor: null } });
 const signal = {
@@ -90,6 +90,62 @@ describe('what a command asks the instance', () => {
       ['/v1/runs/run_1/retry', {}],
       ['/v1/runs/run_1/retry', { cancelLive: true }],
     ]);
+  });
+
+  it('replays a receipt as the same signal, or as new work only when told', async () => {
+    const dataDir = await temporaryFolder();
+    const { heard } = await fakeInstance(dataDir, () => signal);
+    expect((await headgate(['receipts', 'replay', 'rcpt_1'], { dataDir })).out).toContain('ADMITTED');
+    await headgate(['receipts', 'replay', 'rcpt_1', '--nonce', 'monday'], { dataDir });
+    await headgate(['receipts', 'replay', 'rcpt_1', '--as-new-work', '--cancel-live'], { dataDir });
+    expect(heard.map(({ method, url, body }) => [method, url, JSON.parse(body)])).toEqual([
+      ['POST', '/v1/receipts/rcpt_1/replay', { as: 'signal' }],
+      ['POST', '/v1/receipts/rcpt_1/replay', { as: 'signal', nonce: 'monday' }],
+      ['POST', '/v1/receipts/rcpt_1/replay', { as: 'newWork', cancelLive: true }],
+    ]);
+  });
+
+  it('looks further back for receipts that are rare, page by page, until it has as many as asked for', async () => {
+    const dataDir = await temporaryFolder();
+    const { heard } = await fakeInstance(dataDir, ({ url }) => ({
+      status: 200,
+      body: {
+        items: url.includes('cursor=c2') ? [RECEIPT, RECEIPT] : [],
+        nextCursor: url.includes('cursor=c2') ? 'c3' : url.includes('cursor=c1') ? 'c2' : 'c1',
+      },
+    }));
+    const { out, note } = await headgate(['receipts', '--reason-code', 'STALE_EVENT', '--limit', '2'], { dataDir });
+    expect(out.match(/rcpt_01k/g)).toHaveLength(2);
+    expect(note).toContain('--cursor c3');
+    expect(heard).toHaveLength(3);
+  });
+
+  it('publishes, discards, approves and declines exactly the request that it has read', async () => {
+    const dataDir = await temporaryFolder();
+    const { heard } = await fakeInstance(dataDir, ({ method }) =>
+      method === 'GET' ? { status: 200, body: PROPOSED_RUN } : { status: 202, body: RUN },
+    );
+    for (const word of ['publish', 'discard', 'approve', 'decline']) {
+      expect((await headgate(['runs', word, 'run_1', '--reason', 'read'], { dataDir })).code).toBe(0);
+    }
+    const said = { approvalId: PROPOSED_RUN.approval?.id, reason: 'read' };
+    expect(
+      heard.filter(({ method }) => method === 'POST').map(({ url, body }) => [url, JSON.parse(body)]),
+    ).toEqual([
+      ['/v1/runs/run_1/publish', said],
+      ['/v1/runs/run_1/discard', said],
+      ['/v1/runs/run_1/approve', said],
+      ['/v1/runs/run_1/decline', said],
+    ]);
+  });
+
+  it('shows of a proposal what would be pushed where, and only the next steps that are allowed', async () => {
+    const dataDir = await temporaryFolder();
+    await fakeInstance(dataDir, () => ({ status: 200, body: PROPOSED_RUN }));
+    const { out } = await headgate(['runs', 'show', 'run_1'], { dataDir });
+    expect(out).toContain('cccccccccccc to refs/heads/agent/task_01k/run_01k of acme/api');
+    expect(out).toContain('headgate runs publish run_01k');
+    expect(out).not.toContain('headgate runs cancel');
   });
 
   it('prints with --json, before or after the command, exactly the API’s document', async () => {

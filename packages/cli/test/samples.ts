@@ -10,6 +10,7 @@ export const RUN: RunDetail = {
   repository: 'acme/api',
   agent: 'example',
   mode: 'act',
+  kind: 'work',
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2',
   generation: 1,
@@ -39,15 +40,21 @@ export const RUN: RunDetail = {
   },
   cost: { estimatedUsd: null, actualUsd: 0.84, maxUsd: 3, exceededAt: null },
   waiting: null,
+  actions: [],
+  approval: null,
   lease: null,
   attempts: [],
   operations: [],
   usage: null,
   events: [],
+  lineage: { hops: 0, chainRuns: 1, rootReceiptId: 'rcpt_01k' },
+  promptDigest: null,
+  feedback: null,
 };
 
 export const WAITING_RUN: RunDetail = {
   ...RUN,
+  actions: [{ name: 'cancel', role: 'operator', allowed: true, why: null }],
   id: 'run_02k',
   status: 'QUEUED',
   publicStatus: 'waiting',
@@ -66,6 +73,43 @@ export const WAITING_RUN: RunDetail = {
   },
 };
 
+/** Sealed, and waits for somebody to publish it. */
+export const PROPOSED_RUN: RunDetail = {
+  ...RUN,
+  status: 'WAITING_APPROVAL',
+  publicStatus: 'waiting',
+  reasonCode: 'APPROVAL_REQUIRED',
+  finishedAt: null,
+  actions: [
+    { name: 'publish', role: 'approver', allowed: true, why: null },
+    { name: 'discard', role: 'approver', allowed: true, why: null },
+    { name: 'cancel', role: 'operator', allowed: false, why: 'It needs the role operator.' },
+  ],
+  approval: {
+    id: 'apr_01k',
+    subject: 'proposal',
+    requestedAt: '2026-01-31T13:50:05.000Z',
+    expiresAt: '2026-02-07T13:50:05.000Z',
+    requester: null,
+    fourEyes: false,
+    policyVersion: 17,
+    resultSha256: 'f'.repeat(64),
+    operations: [
+      {
+        kind: 'push',
+        repository: 'acme/api',
+        ref: 'refs/heads/agent/task_01k/run_01k',
+        commitSha: 'c'.repeat(40),
+        expectedOldSha: null,
+      },
+    ],
+    outcome: null,
+    decidedAt: null,
+    decidedBy: null,
+    reason: null,
+  },
+};
+
 export const RECEIPT: Receipt = {
   id: 'rcpt_01k',
   kind: 'decision',
@@ -81,6 +125,7 @@ export const RECEIPT: Receipt = {
   retryAfter: null,
   watermark: null,
   parentReceiptId: null,
+  replayedBy: null,
   createdAt: '2026-01-31T13:50:00.000Z',
   traceId: null,
   delivery: {
@@ -108,4 +153,5 @@ export const RECEIPT: Receipt = {
     concurrencyKey: null,
   },
   mutations: [],
+  feedback: null,
 };

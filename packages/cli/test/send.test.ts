@@ -124,6 +124,61 @@ describe('headgate send', () => {
     }
   });
 
+  it('sends a CloudEvent with the instance’s token, and a message of Standard Webhooks signed with the example’s secret', async () => {
+    const { dataDir, headSha } = await exampleFolder();
+    const { heard } = await fakeInstance(dataDir, () => ({ status: 202, body: answer() }));
+    const event = await headgate(
+      [
+        'send',
+        'cloudevents.com.example.build.failed',
+        '--delivery',
+        'e-1',
+        '--data',
+        '{"severity":"low"}',
+        '--json',
+      ],
+      { dataDir },
+    );
+    expect(event.code).toBe(0);
+    expect(JSON.parse(event.out)).toMatchObject({
+      sample: 'cloudevents.com.example.build.failed#0',
+      deliveryId: 'e-1',
+    });
+    expect(heard[0]).toMatchObject({ url: '/v1/events', authorization: 'Bearer hg_folder-token' });
+    expect(JSON.parse(heard[0]?.body ?? '')).toMatchObject({
+      id: 'e-1',
+      source: 'https://ci.example.com/nightly',
+      data: { repository: 'headgate/example', commit: headSha, severity: 'low' },
+    });
+    expect((await headgate(['send', 'webhook.deploy.failed', '--delivery', 'm-1'], { dataDir })).code).toBe(
+      0,
+    );
+    expect(heard[1]).toMatchObject({ url: '/webhooks/example-webhooks', authorization: undefined });
+    const {
+      'webhook-id': id,
+      'webhook-timestamp': at,
+      'webhook-signature': signature,
+    } = heard[1]?.headers ?? {};
+    const expected = createHmac('sha256', 'example-webhook-secret')
+      .update(`${id}.${at}.${heard[1]?.body}`)
+      .digest('base64');
+    expect([id, signature]).toEqual(['m-1', `v1,${expected}`]);
+  });
+
+  it.each([
+    [['send', 'webhook.a', '--data', '[1]'], 'Write a JSON object'],
+    [['send', 'push', '--data', '{}'], '--data is for cloudevents'],
+    [['send', 'cloudevents'], 'Name its type'],
+  ] as const)('%j is a mistake that is told before anything is sent', async (words, told) => {
+    const { dataDir } = await exampleFolder();
+    const { heard } = await fakeInstance(dataDir, () => ({ status: 202, body: answer() }));
+    expect(await headgate(words, { dataDir })).toMatchObject({
+      code: 2,
+      note: expect.stringContaining(told),
+    });
+    expect(heard).toEqual([]);
+  });
+
   it('names the nearest samples for one that does not exist', async () => {
     const { dataDir } = await exampleFolder();
     await fakeInstance(dataDir, () => ({ status: 202, body: answer() }));

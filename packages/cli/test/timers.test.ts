@@ -121,6 +121,7 @@ describe('headgate schedules', () => {
       '7 fired, 1 fired (trigger)',
       '12-24/01-02',
       'run_01k',
+      '2026-02-02T02:00:00.000Z',
     ]) {
       expect(out).toContain(words);
     }
@@ -145,6 +146,27 @@ describe('headgate schedules', () => {
       ['POST', '/v1/schedules/sch_01k/trigger', { overlap: 'allowAll' }],
       ['GET', '/v1/schedules/sch_01k/requests/sreq_01k', null],
     ]);
+  });
+
+  it('I2: a schedule or a goal is also known by its route, if that has exactly one', async () => {
+    const dataDir = await temporaryFolder();
+    const twins = ['sch_02k', 'sch_03k'].map((id) => ({ ...SCHEDULE, id, route: 'twice' }));
+    const { heard } = await fakeInstance(dataDir, ({ url }) => {
+      if (url.startsWith('/v1/schedules/')) return { status: 202, body: SCHEDULE };
+      if (url.startsWith('/v1/goals/')) return { status: 202, body: GOAL };
+      return url.startsWith('/v1/goals') ? page(GOAL) : page(SCHEDULE, ...twins);
+    });
+    expect(await headgate(['schedules', 'pause', 'weekly-deps'], { dataDir })).toMatchObject({ code: 0 });
+    expect(await headgate(['goals', 'reset', 'no-fixme'], { dataDir })).toMatchObject({ code: 0 });
+    expect(asked(heard).filter(([method]) => method === 'POST')).toEqual([
+      ['POST', '/v1/schedules/sch_01k/pause', {}],
+      ['POST', '/v1/goals/goal_01k/reset', {}],
+    ]);
+    expect(await headgate(['schedules', 'trigger', 'twice'], { dataDir })).toMatchObject({
+      code: 2,
+      note: expect.stringContaining('sch_02k, sch_03k'),
+    });
+    expect(await headgate(['goals', 'describe', 'nothing'], { dataDir })).toMatchObject({ code: 3 });
   });
 
   it('INV-SC5: says what a back-fill would run, and refuses a rule that is none', async () => {

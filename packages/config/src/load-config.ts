@@ -1,7 +1,8 @@
 /** headgate.yaml -> policy: read, parse, check, resolve; every problem at once, each with its place. */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Policy, SourcePolicy } from '@headgate/domain';
-import { EXAMPLE_WEBHOOK_SECRET } from './environment/index.js';
+import { compilePrompt } from './cel/index.js';
+import { EXAMPLE_SECRETS } from './environment/index.js';
 import { MAX_FILE_BYTES, readTextFile, readYaml } from './file/index.js';
 import { Notebook } from './policy/notebook.js';
 import { resolvePolicy } from './policy/resolve-policy.js';
@@ -94,21 +95,19 @@ async function readPrompts(
     const read = await readTextFile(path, MAX_PROMPT_BYTES);
     const at = ['routes', id, 'prompt'];
     if (!read.ok) notes.problem(at, read.message, read.fix);
-    else if (read.text.includes('{{')) {
-      notes.problem(
-        at,
-        `templates in prompts are not supported in this version (${path})`,
-        'Write plain text.',
-      );
-    } else if (read.text.includes('\u0000')) notes.problem(at, `${path} holds a NUL character`, 'Remove it.');
-    else prompts.set(id, read.text);
+    else if (read.text.includes('\u0000')) notes.problem(at, `${path} holds a NUL character`, 'Remove it.');
+    else {
+      const compiled = compilePrompt(read.text);
+      if (compiled.ok) prompts.set(id, read.text);
+      else notes.problem(at, `${compiled.problem.message} (${path})`, compiled.problem.fix);
+    }
   }
   return prompts;
 }
 
 /**
  * A secret that is not there is a warning: a file is also checked where its secrets are not known. The
- * example's secret is public, so beside a real forge nobody may use it, under whatever name.
+ * example's secrets are public, so beside a real forge nobody may use them, under whatever name.
  */
 async function checkSecrets(
   sources: readonly SourcePolicy[],
@@ -122,7 +121,7 @@ async function checkSecrets(
       const secret = await resolveSecret(reference, context);
       if (!secret.ok)
         notes.warning(at, secret.message, `${secret.fix} Until then no delivery is trusted by it.`);
-      else if (hasRealForge && secret.value === EXAMPLE_WEBHOOK_SECRET) {
+      else if (hasRealForge && EXAMPLE_SECRETS.has(secret.value)) {
         notes.problem(
           at,
           'the secret is the example’s, which everybody knows, and there is a real source',

@@ -27,8 +27,6 @@ export const NOT_SUPPORTED: Readonly<Record<Section, Readonly<Record<string, str
   },
   tenant: {
     allowedRisk: 'Use queues with risk and tenants.',
-    requireApprovalFor: 'Use mode: propose.',
-    fourEyes: 'Use mode: propose.',
     budgets: 'Use budgets at the top.',
   },
   tenantLimits: { maxCostPerDayUsd: 'Use budgets.perDayUsd at the top.' },

@@ -50,7 +50,9 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
   {
     name: 'a later version of the file',
     text: 'version: 2\n',
-    says: ['1:1 version: version 2 is not known. Write version: 1.'],
+    says: [
+      '1:1 version: version 2 is of a newer Headgate; this one reads version 1. Upgrade this process, or write the file for version 1.',
+    ],
   },
   {
     name: 'an empty section',
@@ -132,7 +134,7 @@ const FILES: readonly { readonly name: string; readonly text: string; readonly s
     name: 'a template in a prompt',
     text: withRoute('prompt: "do {{ event.title }}"'),
     says: [
-      '9:5 routes.tidy.prompt: templates in prompts are not supported in this version. Write plain text; the agent reads its input file.',
+      '9:5 routes.tidy.prompt: event.title may hold text that anybody can write, and a prompt is an instruction. A prompt may read version, repository.id, target.kind, target.id, and of the payload what ends in id, number, sha, before or after. The agent finds the rest in its input file.',
     ],
   },
   {

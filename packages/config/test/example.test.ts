@@ -19,30 +19,49 @@ describe('the example headgate.yaml', () => {
     if (!result.ok) throw new Error('the example does not load');
     const { policy } = result;
     expect(policy.tenants.map(({ id }) => id)).toEqual(['default']);
+    const repositories = [
+      {
+        fullName: 'headgate/example',
+        url: '/data/example/repository.git',
+        defaultBranch: 'main',
+        ciTrusted: false,
+      },
+    ];
+    const plain = {
+      webhookSecrets: [],
+      app: null,
+      token: null,
+      baseUrl: null,
+      authority: 'payload',
+      replayWindowMs: null,
+      toleranceMs: 300_000,
+      from: [],
+      scan: null,
+      redeliveries: 0,
+      repositories,
+      tenant: 'default',
+      realForge: false,
+    };
     expect(policy.sources).toEqual([
       {
+        ...plain,
         id: 'example-github',
         kind: 'github',
         webhookSecrets: ['${HEADGATE_EXAMPLE_WEBHOOK_SECRET:-example-webhook-secret}'],
-        app: null,
-        token: null,
-        baseUrl: null,
-        authority: 'payload',
-        replayWindowMs: null,
-        toleranceMs: 300_000,
-        from: [],
-        scan: null,
-        redeliveries: 0,
-        repositories: [
-          {
-            fullName: 'headgate/example',
-            url: '/data/example/repository.git',
-            defaultBranch: 'main',
-            ciTrusted: false,
-          },
-        ],
-        tenant: 'default',
-        realForge: false,
+      },
+      { ...plain, id: 'example-events', kind: 'cloudevents', from: ['https://ci.example.com/*'] },
+      {
+        ...plain,
+        id: 'example-webhooks',
+        kind: 'standard-webhooks',
+        webhookSecrets: ['${HEADGATE_EXAMPLE_SIGNING_SECRET:-whsec_ZXhhbXBsZS13ZWJob29rLXNlY3JldA==}'],
+      },
+      {
+        ...plain,
+        id: 'example-git',
+        kind: 'git',
+        authority: 'source',
+        scan: { everyMs: 5_000, via: 'poll' },
       },
     ]);
     expect(policy.agents).toMatchObject([{ id: 'example', trustedExample: true }]);
@@ -62,6 +81,15 @@ describe('the example headgate.yaml', () => {
         queue: 'default',
         retry: { backoffMs: [1_000] },
       },
+      {
+        id: 'mend-build',
+        on: [
+          { kind: 'event', type: 'cloudevents.com.example.build.failed' },
+          { kind: 'event', type: 'webhook.deploy.failed' },
+        ],
+        mode: 'act',
+      },
+      { id: 'look-over', on: [{ kind: 'event', type: 'git.push' }], mode: 'act' },
       {
         id: 'tidy',
         on: [{ kind: 'schedule', ordinal: 0, cron: '@every 20s', timezone: 'UTC' }, { kind: 'manual' }],

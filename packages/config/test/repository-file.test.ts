@@ -39,7 +39,8 @@ routes:
   it.each([
     ['version: 1\nmod: act\n', '.headgate.yaml:2:1 mod: "mod" is not known here. Did you mean "mode"?'],
     ['mode: act\n', 'version: the version of the file is missing. Write version: 1 as the first line.'],
-    ['version: 2\n', 'version 2 is not known. Write version: 1.'],
+    ['version: 2\n', 'version 2 is of a newer Headgate; this one reads version 1.'],
+    ['version: one\n', 'version "one" is not known. Write version: 1.'],
     ['', 'the file is empty'],
     ['version: 1\nagent: mine\n', '"agent" is not known here'],
     ['version: 1\nprotectedPaths: [ ../x ]\n', 'leads out of the repository'],

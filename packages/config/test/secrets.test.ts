@@ -85,6 +85,10 @@ sources:
     expect(await problemsOf(text, { env: { REAL: 'example-webhook-secret', EXAMPLE: 'own' } })).toContain(
       `sources.real.webhookSecrets[0]: ${refused}`,
     );
+    const signing = 'whsec_ZXhhbXBsZS13ZWJob29rLXNlY3JldA==';
+    expect(await problemsOf(text, { env: { REAL: 'own', EXAMPLE: signing } })).toContain(
+      `sources.example.webhookSecrets[0]: ${refused}`,
+    );
     expect(await policyOf(text, { env: { REAL: 'own', EXAMPLE: 'own' } })).toMatchObject({
       sources: [{}, {}],
     });

@@ -31,6 +31,7 @@ describe('settings', () => {
       redisUrl: null,
       logLevel: 'info',
       exampleWebhookSecret: 'example-webhook-secret',
+      exampleSigningSecret: 'whsec_ZXhhbXBsZS13ZWJob29rLXNlY3JldA==',
     });
     expect(settingsOf(Object.fromEntries(ENVIRONMENT.map(({ name }) => [name, ''])))).toEqual(nothing);
   });

@@ -5,10 +5,14 @@ import { BrowserRouter, Navigate, Route, Routes } from 'react-router';
 import { newQueryClient } from './api/query-client.js';
 import { DemoPage } from './demo/demo-page.js';
 import { DocsPage } from './docs/docs-page.js';
+import { GoalPage } from './goals/goal-page.js';
+import { GoalsPage } from './goals/goals-page.js';
 import { LiveProvider } from './live/live.js';
 import { ReceiptsPage } from './receipts/receipts-page.js';
 import { RunPage } from './run/run-page.js';
 import { RunsPage } from './runs/runs-page.js';
+import { SchedulePage } from './schedules/schedule-page.js';
+import { SchedulesPage } from './schedules/schedules-page.js';
 import { LoginPage } from './session/login-page.js';
 import { SignedIn } from './session/signed-in.js';
 import { Shell } from './shell/shell.js';
@@ -44,6 +48,10 @@ export function App({ addressToken }: { readonly addressToken: string | null }) 
               <Route path="/runs/:id" element={<RunPage />} />
               <Route path="/why" element={<WhyPage />} />
               <Route path="/receipts" element={<ReceiptsPage />} />
+              <Route path="/schedules" element={<SchedulesPage />} />
+              <Route path="/schedules/:id" element={<SchedulePage />} />
+              <Route path="/goals" element={<GoalsPage />} />
+              <Route path="/goals/:id" element={<GoalPage />} />
               <Route path="/demo/:delivery?" element={<DemoPage />} />
               <Route path="/docs" element={<DocsPage />} />
               <Route path="*" element={<Navigate to="/" replace />} />

@@ -15,19 +15,31 @@ import {
   select,
   weightedRoundRobin,
 } from '@headgate/domain';
-import type { ActivePolicy, DispatchSnapshot, HeldRow, LiveWorker, ReadyItem } from '@headgate/store';
+import type {
+  ActivePolicy,
+  Counted,
+  DispatchSnapshot,
+  HeldRow,
+  LiveWorker,
+  ReadyItem,
+} from '@headgate/store';
 
 /** Dispatched ahead of free slots, per queue: a worker that frees a slot finds its next run waiting in Redis. */
 const windowOf = (slots: number): number => Math.max(2, Math.floor(slots / 4));
 
 const RISKS: readonly Risk[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
 
-export function choose(snapshot: DispatchSnapshot, active: ActivePolicy): Selection {
+/** @param capacity what each queue can take; default: what is offered, with the window. */
+export function choose(
+  snapshot: DispatchSnapshot,
+  active: ActivePolicy,
+  capacity: ReadonlyMap<number, QueueCapacity> = offeredBy(snapshot),
+): Selection {
   return select({
     candidates: snapshot.heads.map(candidateOf),
     held: heldOf(snapshot.held),
     limits: limitsOf(active.policy, active.tenantIds),
-    capacity: capacityOf(snapshot.workers, snapshot.held),
+    capacity,
     fairness: fairnessOf(active),
     now: snapshot.now.getTime(),
   });
@@ -95,9 +107,14 @@ export function limitsOf(policy: Policy, tenantIds: ReadonlyMap<string, number>)
 }
 
 /** What each queue can still take: free slots of its live workers, and a small window, less what is on its way. */
+export const offeredBy = ({ workers, held }: Counted): ReadonlyMap<number, QueueCapacity> =>
+  capacityOf(workers, held, windowOf);
+
+/** @param ahead how many may be dispatched ahead of free slots, of so many slots in all. Default: none. */
 export function capacityOf(
   workers: readonly LiveWorker[],
   held: readonly HeldRow[],
+  ahead: (slots: number) => number = () => 0,
 ): ReadonlyMap<number, QueueCapacity> {
   const capacity = new Map<number, QueueCapacity>();
   for (const queueId of new Set(workers.flatMap((worker) => worker.queueIds))) {
@@ -106,7 +123,7 @@ export function capacityOf(
       serving.reduce((total, worker) => total + of(worker), 0);
     capacity.set(queueId, {
       liveWorkers: serving.length,
-      freeSlots: windowOf(sum(({ slots }) => slots)) + sum(({ slots, held }) => Math.max(0, slots - held)),
+      freeSlots: ahead(sum(({ slots }) => slots)) + sum(({ slots, held }) => Math.max(0, slots - held)),
     });
   }
   for (const row of held) {

@@ -27,8 +27,9 @@ import {
 } from '@headgate/store';
 import { failPoint, type Logger, metrics, record, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
-import { capacityOf, choose } from './choose.js';
+import { choose, offeredBy } from './choose.js';
 import { countDenied } from './denied.js';
+import { headsPerPair } from './heads-per-pair.js';
 import { nameOf, ReadyTenants } from './ready-tenants.js';
 
 export interface DispatchTiming {
@@ -39,9 +40,6 @@ export const DISPATCH_TIMING: DispatchTiming = { hintAgainAfterMs: 5_000, takeBa
 
 /** Pairs asked in one turn. */
 const PAIRS_PER_TURN = 200;
-/** Heads read in one turn: of few pairs many each, of many pairs few, for all of them cost the same. */
-const HEADS_PER_TURN = 800;
-const MOST_HEADS_PER_PAIR = 200;
 const UPKEEP_LIMIT = 500;
 
 export interface DispatcherOptions {
@@ -114,18 +112,20 @@ export class Dispatcher {
     const active = this.#options.policy();
     const noted = this.#ready.next(PAIRS_PER_TURN);
     let pairs: readonly ReadyPair[] = noted;
-    const headsPerPair = Math.min(MOST_HEADS_PER_PAIR, Math.floor(HEADS_PER_TURN / noted.length));
+    let perPair = 0;
     const startedAt = performance.now();
     const outcome = await dispatch(this.#options.pool, {
       pairs: noted,
       // Where no slot is free nothing is read, and nothing is learnt: a full system costs its dispatcher one count.
       worthReading: (all, counted) => {
-        const capacity = capacityOf(counted.workers, counted.held);
-        const worth = all.filter((pair) => (capacity.get(pair.queueId)?.freeSlots ?? 0) > 0);
+        const capacity = offeredBy(counted);
+        const freeIn = (pair: ReadyPair): number => capacity.get(pair.queueId)?.freeSlots ?? 0;
+        const worth = all.filter((pair) => freeIn(pair) > 0);
         pairs = worth;
+        perPair = headsPerPair(worth.length, Math.max(0, ...worth.map(freeIn)));
         return worth;
       },
-      headsPerPair,
+      headsPerPair: () => perPair,
       wait: options.wait,
       choose: (snapshot) => {
         // Under another head than ours the limits may have been lowered: read it first, then choose.
@@ -134,12 +134,12 @@ export class Dispatcher {
           return [];
         }
         const selection = choose(snapshot, active);
-        this.#learn(pairs, headsPerPair, snapshot, selection.chosen);
+        this.#learn(pairs, perPair, snapshot, selection.chosen);
         for (const skipped of selection.skipped) countDenied(skipped.reasonCode);
         return selection.chosen.map((candidate) => candidate.runId);
       },
     });
-    if (outcome.kind === 'locked' || outcome.items.length === 0) return 0;
+    if (outcome.kind !== 'dispatched' || outcome.items.length === 0) return 0;
     metrics.dispatchDuration.record((performance.now() - startedAt) / 1000);
     metrics.dispatchBatchSize.record(outcome.items.length);
     record({
@@ -190,7 +190,7 @@ export class Dispatcher {
 
   #learn(
     pairs: readonly ReadyPair[],
-    headsPerPair: number,
+    perPair: number,
     { heads, held }: Pick<DispatchSnapshot, 'heads' | 'held'>,
     chosen: readonly { runId: RunId }[],
   ): void {
@@ -202,7 +202,7 @@ export class Dispatcher {
       const mine = byPair.get(nameOf(pair)) ?? [];
       this.#ready.learn(pair, {
         heads: mine.length,
-        isFull: mine.length >= headsPerPair || mine.at(-1)?.isEndOfRead === true,
+        isFull: mine.length >= perPair || mine.at(-1)?.isEndOfRead === true,
         chosen: mine.filter((head) => taken.has(head.runId)).length,
         last: mine.at(-1) ?? null,
         // Items of a full key are not read at all: no head does not mean no item.

@@ -1,4 +1,5 @@
 export * from './admission/index.js';
+export * from './approval.js';
 export * from './capability.js';
 export * from './clock.js';
 export * from './explain/index.js';

@@ -207,6 +207,10 @@ export interface TenantPolicy {
   readonly suspended: boolean;
   readonly maxActive: number | null;
   readonly maxQueued: number | null;
+  /** Risk classes whose work waits for a person before its agent starts (Q28). */
+  readonly requireApprovalFor: readonly Risk[];
+  /** Whoever asked for the work may not be the one who publishes it. */
+  readonly fourEyes: boolean;
 }
 
 export interface RepositoryPolicy {
@@ -297,6 +301,17 @@ export interface BudgetPolicy {
   readonly perDayUsd: number | null;
 }
 
+/** How long what has been is kept. What it adds up to, and which versions were admitted, is kept for good. */
+export interface RetentionDays {
+  readonly receipts: number;
+  readonly payloads: number;
+  readonly events: number;
+  /** Ticks and requests of schedules, observations of goals; the newest of each are kept whatever their age. */
+  readonly history: number;
+}
+
+export const DEFAULT_RETENTION_DAYS: RetentionDays = { receipts: 90, payloads: 14, events: 90, history: 90 };
+
 export interface Policy {
   /** Digest of the normalised content: the same file gives the same version. */
   readonly digest: string;
@@ -310,5 +325,5 @@ export interface Policy {
   /** Absent in policies that were stored before there was one: DEFAULT_LOOP_GUARD. */
   readonly loopGuard?: LoopGuardPolicy;
   readonly lease: LeaseTiming;
-  readonly retentionDays: { readonly receipts: number; readonly payloads: number; readonly events: number };
+  readonly retentionDays: RetentionDays;
 }

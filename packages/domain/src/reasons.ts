@@ -163,6 +163,7 @@ export const REASONS = {
   ACTOR_NOT_ALLOWED: reason('reject', 'none', 403, 'The actor may not ask for this work.'),
   TENANT_SUSPENDED: reason('reject', 'none', 403, 'The tenant is suspended.'),
   POLICY_DENIED: reason('reject', 'none', 403, 'Policy does not allow this run.'),
+  APPROVED: reason('accept', 'none', 202, 'A person approved it.'),
   APPROVAL_DECLINED: reason('reject', 'none', 403, 'A person declined.'),
   APPROVAL_EXPIRED: reason('reject', 'none', 403, 'Nobody approved in time.'),
   WORK_KEY_EXHAUSTED: reason(

@@ -45,6 +45,10 @@ export interface RunSpec {
   readonly mode: Mode;
   readonly agent: AgentPolicy;
   readonly prompt: string | null;
+  /** SHA-256 of the prompt as the agent is given it. Absent in runs that were admitted before it was noted. */
+  readonly promptDigest?: string | null;
+  /** What its templates were filled with, by path: the next run of the same work has no signal to read them from. */
+  readonly promptValues?: Readonly<Record<string, string>>;
   readonly setup: readonly string[];
   readonly verify: readonly string[];
   readonly repository: RunRepository | null;

@@ -28,6 +28,8 @@ export const aTenant = (change: Partial<TenantPolicy> = {}): TenantPolicy => ({
   suspended: false,
   maxActive: null,
   maxQueued: null,
+  requireApprovalFor: [],
+  fourEyes: false,
   ...change,
 });
 

@@ -36,6 +36,7 @@ const aReceipt = (change: Partial<ReceiptFact> = {}): ReceiptFact => ({
   workKey: '42/pr/7/check/unit',
   inputVersion: '9f31c2',
   parentReceiptId: null,
+  replayedBy: null,
   taskId,
   runId,
   ...change,
@@ -55,6 +56,9 @@ const aRun = (change: Partial<RunFact> = {}): RunFact => ({
   statusAt: at(9),
   branch: 'agent/task_x/run_y',
   costUsd: 0,
+  hops: 0,
+  chainRuns: 1,
+  rootReceiptId: null,
   ...change,
 });
 const anEvent = (type: string, second: number, change: Partial<EventFact> = {}): EventFact => ({
@@ -115,6 +119,36 @@ describe('the chain', () => {
       'run.succeeded',
       'receipt.closing',
     ]);
+  });
+
+  it('I17: asked for one delivery or receipt among several, says first what became of that one', () => {
+    const refused = aReceipt({
+      id: systemIds.next('rcpt'),
+      outcome: 'reject',
+      reasonCode: 'DUPLICATE_WORK',
+      message: 'This version of the work was admitted before.',
+      rule: 'work-dedupe',
+      existing: true,
+      eventId: '1/8a4d',
+      at: at(5),
+    });
+    const receipts = [aReceipt(), refused];
+    const summaryFor = (ref: string, facts: Partial<Facts> = { receipts, runs: [aRun()] }) =>
+      explain({ ref, kind: 'delivery', facts: { ...NO_FACTS, ...facts }, waiting: null, isCut: false })
+        .summary;
+    const verdict =
+      'It was refused with DUPLICATE_WORK by rule work-dedupe: This version of the work was admitted before.';
+    for (const ref of ['8a4d', '1/8a4d', formatId('rcpt', refused.id)]) {
+      expect(summaryFor(ref)).toMatch(
+        new RegExp(`^${verdict.replaceAll('.', '\\.')} 2 signals led to 1 run`),
+      );
+    }
+    expect(summaryFor('42/pr/7/check/unit')).toMatch(/^2 signals led to 1 run/);
+    expect(summaryFor('7f3c', { receipts: [aReceipt()], runs: [aRun()] })).toMatch(/^run_/);
+    const again = { ...refused, id: systemIds.next('rcpt'), at: at(6) };
+    expect(summaryFor('8a4d', { receipts: [...receipts, again], runs: [aRun()] })).toMatch(
+      /^It was decided 2 times, last refused with DUPLICATE_WORK/,
+    );
   });
 
   it('is the same whatever order the rows were read in', () => {
@@ -352,5 +386,73 @@ describe('equal receipts', () => {
         expect(steps.length).toBeLessThanOrEqual(2);
       }),
     );
+  });
+});
+
+describe('what stands beside the chain', () => {
+  it('I17: names the place of a run in a chain of our own, and where it began', () => {
+    const root = systemIds.next('rcpt');
+    const { summary } = story({
+      receipts: [aReceipt()],
+      runs: [aRun({ hops: 2, chainRuns: 3, rootReceiptId: root })],
+    });
+    expect(summary).toContain(
+      `2 hops from ${formatId('rcpt', root)}, run 3 of its work since a person acted`,
+    );
+    expect(story({ receipts: [aReceipt()], runs: [aRun()] }).summary).not.toContain('hop');
+  });
+
+  it('tells what a refused person was told, where, and what is not known about it', () => {
+    const told = {
+      receiptId,
+      repository: 'acme/api',
+      number: '7',
+      reasonCode: 'ACTOR_NOT_ALLOWED',
+      detail: null,
+      at: at(2),
+      settledAt: at(4),
+    };
+    const refused = aReceipt({ outcome: 'reject', reasonCode: 'ACTOR_NOT_ALLOWED', runId: null });
+    const confirmed = story({
+      receipts: [refused],
+      feedback: [{ ...told, state: 'confirmed', url: 'https://forge.example.com/c/1' }],
+    });
+    expect(confirmed.steps.at(-1)).toMatchObject({
+      type: 'feedback.confirmed',
+      at: at(4),
+      receiptId,
+      message: 'The refusal was told at acme/api#7, where it was asked: https://forge.example.com/c/1.',
+    });
+    const open = story({
+      receipts: [refused],
+      feedback: [{ ...told, state: 'ambiguous', url: null, settledAt: null }],
+    });
+    expect(open.steps.at(-1)?.message).toContain('is unknown');
+  });
+
+  it('tells when its repository was last looked at, and that nothing was found', () => {
+    const look = {
+      source: 'acme',
+      repository: 'acme/api',
+      lookedAt: at(20),
+      outcome: 'looked',
+      detail: null,
+    };
+    const { steps } = story({ receipts: [aReceipt()], looks: [{ ...look, quietLooks: 4 }] });
+    expect(steps.at(-1)).toMatchObject({
+      type: 'source.looked',
+      reasonCode: 'NOTHING_FOUND',
+      message: 'The last look at acme/api (source acme) found nothing new, like 3 looks before it.',
+    });
+  });
+
+  it('tells of a source that nothing is known from when it was last looked at', () => {
+    const look = { source: 'acme', repository: 'acme/api', lookedAt: at(0), outcome: 'looked', detail: null };
+    const sight = { source: 'acme', lastAt: null, lastType: null, lastOutcome: null, lastReasonCode: null };
+    const labelled = (quietLooks: number, outcome = 'looked') =>
+      explainNothing('x', [{ ...sight, look: { ...look, quietLooks, outcome } }], at(30)).candidates.at(-1)?.label;
+    expect(labelled(3)).toContain('Last looked at 30 s ago (acme/api): nothing new was found.');
+    expect(labelled(0)).toContain('what was found has its receipts');
+    expect(labelled(0, 'denied')).toContain('the look failed (denied)');
   });
 });

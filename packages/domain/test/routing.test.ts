@@ -47,7 +47,7 @@ const aPolicy = (routes: readonly RoutePolicy[]): Policy => ({
   },
   budgets: { perRunUsd: null, perDayUsd: null },
   lease: { ttlMs: 1, heartbeatMs: 1, renewDeadlineMs: 1, stopMarginMs: 1 },
-  retentionDays: { receipts: 1, payloads: 1, events: 1 },
+  retentionDays: { receipts: 1, payloads: 1, events: 1, history: 1 },
 });
 
 /** Conditions in these tests are the words `true`, `false` and `broken`. */

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  approvalReason,
   countHeld,
   NOTHING_HELD,
   type QueueCandidate,
@@ -105,15 +106,38 @@ it('a delayed run names its reason and when it is due', () => {
   expect(reason({ ...waiting, visibleAt: 0 }).wouldStartWhen).toContain('It is due');
 });
 
-it('a dispatched run waits for a claim, one that needs approval for a person', () => {
+it('a dispatched run waits for a claim', () => {
   expect(reason({ kind: 'dispatched', takenBackAt: 31_000 })).toMatchObject({
     reasonCode: 'READY',
     untilMs: 31_000,
   });
-  expect(reason({ kind: 'approval', expiresAt: null })).toMatchObject({
-    reasonCode: 'APPROVAL_REQUIRED',
-    wouldStartWhen: 'A person approves it.',
-    numbers: {},
-    untilMs: null,
+});
+
+describe('a run that waits for a person', () => {
+  const expiresAt = Date.UTC(2026, 0, 31);
+
+  it('says who can let it go on, and until when', () => {
+    const request = { subject: 'proposal', expiresAt, notBy: null } as const;
+    expect(approvalReason(request, null, expiresAt - 5_000)).toEqual({
+      reasonCode: 'APPROVAL_REQUIRED',
+      message: 'The result is sealed and waits for a person to publish it.',
+      numbers: { leftMs: 5_000 },
+      wouldStartWhen:
+        'A person with the role approver or admin publishes it, until 2026-01-31T00:00:00.000Z.',
+      untilMs: expiresAt,
+    });
+  });
+
+  it('names whose consent does not count, and why it is asked again', () => {
+    const request = { subject: 'admission', expiresAt, notBy: 'token:ci' } as const;
+    const asked = approvalReason(request, 'The policy has changed since.', expiresAt);
+    expect(asked.message).toBe(
+      'The work was admitted and waits for a person to approve it. The policy has changed since.',
+    );
+    expect(asked.wouldStartWhen).toContain('approves it, but not token:ci, who asked for it, until');
+  });
+
+  it('promises no time when nobody knows what was asked', () => {
+    expect(approvalReason(null, null, 0)).toMatchObject({ numbers: {}, untilMs: null });
   });
 });

@@ -24,8 +24,8 @@ import { closedFolder, dataFolder, stoppedAtEnd } from './folders.js';
 
 const onPath = redisOnPath();
 
-async function start(dataDir: string): Promise<RedisServer> {
-  const server = await startRedis({ dataDir, url: null, mayFetch: false });
+async function start(dataDir: string, comesBack = false): Promise<RedisServer> {
+  const server = await startRedis({ dataDir, url: null, mayFetch: false, comesBack });
   if (server.unavailable !== undefined) throw new Error(server.unavailable);
   return stoppedAtEnd(server);
 }
@@ -68,6 +68,29 @@ describe.runIf(onPath !== null)('the private Redis', () => {
     expect(server.url).toBe(before.url);
     expect(server.pid).not.toBe(before.pid);
     expect(await ask(server, 'PING')).toBe('PONG');
+  });
+
+  test('Q34: where it is to come back, one that ended by itself is there again on the same port and password', async () => {
+    const server = await start(dataFolder(), true);
+    const { pid: first, url } = server;
+    process.kill(first ?? 0, 'SIGKILL');
+    await vi.waitFor(() => expect([null, first]).not.toContain(server.pid), {
+      timeout: 20_000,
+      interval: 20,
+    });
+    expect(server.url).toBe(url);
+    expect(await ask(server, 'PING')).toBe('PONG');
+  });
+
+  test('does not come back behind the back of who stops it', async () => {
+    const dataDir = dataFolder();
+    const server = await start(dataDir, true);
+    process.kill(server.pid ?? 0, 'SIGKILL');
+    await vi.waitFor(() => expect(server.pid).toBeNull(), { timeout: 20_000, interval: 5 });
+    await server.stop();
+    expect(server.pid).toBeNull();
+    // The folder is free again: nothing of the first one is left on it.
+    expect((await start(dataDir)).port).toBe(server.port);
   });
 
   test('stops even while it is frozen', async () => {

@@ -24,6 +24,7 @@ export * from './sandbox/pid-namespace.js';
 export * from './sandbox/port.js';
 export * from './sandbox/process-group.js';
 export * from './sandbox/process-identity.js';
+export * from './sandbox/sandbox-runtime/sandbox-runtime.js';
 export * from './sealed-bundle.js';
 export * from './tool-calls.js';
 export * from './workspace/owner.js';

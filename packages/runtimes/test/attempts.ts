@@ -80,13 +80,19 @@ export interface OtherWorker {
   kill(): Promise<void>;
 }
 
+interface WorkerAsked {
+  readonly provider: string;
+  readonly controlGroups?: boolean;
+  readonly spec: SandboxSpec;
+  /** Words before its command, that end by executing it. */
+  readonly under?: readonly string[];
+}
+
 /** A worker in a process of its own, as another user if one is given. The package must be built. */
-export function otherWorker(
-  what: { readonly provider: string; readonly controlGroups?: boolean; readonly spec: SandboxSpec },
-  uid?: number,
-): OtherWorker {
+export function otherWorker({ under = [], ...what }: WorkerAsked, uid?: number): OtherWorker {
   const program = fileURLToPath(new URL('./sandbox-worker.mjs', import.meta.url));
-  const child = spawn(process.execPath, [program, JSON.stringify(what)], {
+  const [command = '', ...args] = [...under, process.execPath, program, JSON.stringify(what)];
+  const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     cwd: '/',
     ...(uid === undefined ? {} : { uid, gid: uid }),

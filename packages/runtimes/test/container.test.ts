@@ -1,18 +1,15 @@
-/**
- * Needs an engine that runs containers, and an image that it has: HEADGATE_TEST_CONTAINER is JSON of
- * `ContainerOptions` ("{}" for docker or podman with the default image).
- */
+/** With podman where it runs, or with what HEADGATE_TEST_CONTAINER names (`container-engine.ts`). */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { Container, type ContainerOptions } from '@headgate/runtimes';
-import { describe, expect, it } from 'vitest';
+import { Container } from '@headgate/runtimes';
+import { afterAll, describe, expect, it } from 'vitest';
 import { attemptIn, endOf, specOf } from './attempts.js';
+import { containerEngine } from './container-engine.js';
+import { describeNetworkList } from './network-conformance.js';
 import { place } from './places.js';
 import { describeProvider } from './sandbox-conformance.js';
 
 const MIB = 1024 * 1024;
-const asked = process.env['HEADGATE_TEST_CONTAINER'];
-const reason = 'HEADGATE_TEST_CONTAINER names no engine and image';
 
 it('says which engine does not answer, and the one command that mends it', async () => {
   const none = await new Container({ engine: 'no-such-engine' }).probe();
@@ -30,20 +27,25 @@ it('says which image is missing', async () => {
     const engine = `${here.path}/docker`;
     await writeFile(engine, '#!/bin/sh\n[ "$1" = info ]\n', { mode: 0o755 });
     const probe = await new Container({ engine, image: 'agents:1' }).probe();
-    expect(probe).toMatchObject({ kind: 'unavailable', detail: 'there is no image agents:1' });
+    expect(probe).toMatchObject({ kind: 'unavailable', detail: `${engine} has no image agents:1` });
     expect(probe).toMatchObject({ remedy: `${engine} pull agents:1` });
   } finally {
     await here.remove();
   }
 });
 
-if (asked === undefined) describe.skip(`container (skipped: ${reason})`, () => it('conforms', () => {}));
+const engine = await containerEngine();
+afterAll(() => engine.remove());
+// An engine takes more than to be installed, so it is not among what is required where all tools are.
+if (engine.kind === 'missing')
+  describe.skip(`container (skipped: ${engine.why})`, () => it('conforms', () => {}));
 else {
-  const provider = new Container(JSON.parse(asked) as ContainerOptions);
+  const provider = new Container(engine.options);
   it('works here', async () => {
     expect(await provider.probe()).toMatchObject({ kind: 'available' });
   });
   describeProvider(provider);
+  describe('with a network list:', () => describeNetworkList(provider));
 
   it('INV-TE2: a container shows its own folders, no process, no network and no privilege', async () => {
     const here = await place();

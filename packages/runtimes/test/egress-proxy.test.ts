@@ -1,23 +1,24 @@
 /** The way out of a sandbox, as its command meets it: by name, by port, and never to what is not on the internet. */
 import { once } from 'node:events';
-import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, stat, symlink } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { isPublicAddress } from '@headgate/config';
-import { type NetworkRule, parseHostAndPort } from '@headgate/domain';
+import type { NetworkRule } from '@headgate/domain';
 import {
-  type AttemptFolders,
   Bubblewrap,
   CommandRuntime,
   EgressProxy,
   type NetworkRefusal,
   PidNamespace,
+  SandboxRuntime,
 } from '@headgate/runtimes';
 import { describeWithTool } from '@headgate/testkit';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { attemptIn, specOf } from './attempts.js';
-import { build, type Place, place } from './places.js';
+import { describeNetworkList, rule } from './network-conformance.js';
+import { type Place, place } from './places.js';
 
 let sockets = 0;
 const open: { close(): unknown }[] = [];
@@ -29,12 +30,6 @@ afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
   await here.remove();
 });
-
-const rule = (text: string, allowPrivate = false): NetworkRule => {
-  const read = parseHostAndPort(text);
-  if (read === null) throw new Error(`${text} is no rule`);
-  return { ...read, allowPrivate };
-};
 
 async function listening(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
@@ -223,111 +218,21 @@ describe('EgressProxy', () => {
   });
 });
 
-describeWithTool('bwrap', 'a sandbox with a network list', () => {
-  let folders: AttemptFolders;
-  beforeAll(build, 120_000);
-  beforeEach(async () => {
-    folders = await attemptIn(here.path);
-    await writeFile(join(folders.workspace, 'client.mjs'), CLIENT);
-    await chmod(join(folders.workspace, 'client.mjs'), 0o644);
-  });
-
-  const run = async (rules: readonly NetworkRule[], targets: readonly string[]) => {
-    const { argv: _, ...spec } = specOf(folders, '');
-    const result = await new CommandRuntime(new Bubblewrap()).run({
-      ...spec,
-      argv: [process.execPath, 'client.mjs', ...targets],
-      network: { rules, folder: folders.worker },
-      limits: { wallClockMs: 20_000, silenceMs: 20_000, sandboxStartMs: 20_000, outputBytes: 100_000 },
-      logPath: join(here.path, 'agent.log'),
-      isTrusted: false,
-      signal: new AbortController().signal,
-    });
-    return { result, log: await readFile(join(here.path, 'agent.log'), 'utf8') };
-  };
-
-  it('reaches what is listed through the proxy, and every refusal stands in its log', async () => {
-    const port = await greeter();
-    const other = await greeter();
-    const { result, log } = await run(
-      [rule(`127.0.0.1:${port}`, true), rule(`127.0.0.1:${other}`)],
-      [`127.0.0.1:${port}`, `127.0.0.1:${other}`, 'example.com:443'],
-    );
-    expect(result).toMatchObject({ kind: 'exited', code: 0 });
-    expect(log.split('\n')).toEqual(
-      expect.arrayContaining([
-        `127.0.0.1:${port} 200 hello from the host`,
-        `127.0.0.1:${other} 403`,
-        'example.com:443 403',
-        `[headgate] network: "127.0.0.1:${other}" was refused: it leads to 127.0.0.1, which is not on the internet; its rule would need "private: true"`,
-        '[headgate] network: "example.com:443" was refused: it is not in the network list of this command',
-      ]),
-    );
-  });
-
-  it('reaches nothing past the proxy: no interface but its own loopback, no name, no host port', async () => {
-    const port = await greeter();
-    const { log } = await run([rule(`127.0.0.1:${port}`, true)], ['direct', String(port)]);
-    expect(log).toContain('direct connection refused');
-    expect(log).toContain('interfaces lo\n');
-    expect(log).toContain('name not found');
-  });
-
-  it('ends with the command’s own code and signal, and is asked to stop like any other', async () => {
-    const { argv: _, ...spec } = specOf(folders, '');
-    const ending = async (script: string) =>
-      new CommandRuntime(new Bubblewrap()).run({
-        ...spec,
-        argv: ['/bin/sh', '-c', script],
-        network: { rules: [rule('example.com')], folder: folders.worker },
-        limits: { wallClockMs: 1_500, silenceMs: 20_000, sandboxStartMs: 20_000, outputBytes: 100_000 },
-        logPath: join(here.path, 'agent.log'),
-        isTrusted: false,
-        signal: new AbortController().signal,
-      });
-    expect(await ending('exit 7')).toMatchObject({ kind: 'exited', code: 7 });
-    expect(await ending('kill -KILL $$')).toMatchObject({ kind: 'exited', code: 137 });
-    const stopped = await ending('trap "echo asked; exit 0" TERM; while :; do sleep 0.05; done');
-    expect(stopped).toMatchObject({ kind: 'timeout', which: 'wall-clock', tail: 'asked\n' });
-  });
-
-  it('is refused by a sandbox that could not keep a command to it', async () => {
-    const { argv: _, ...spec } = specOf(folders, '');
-    const result = await new CommandRuntime(new PidNamespace()).run({
-      ...spec,
-      argv: ['/bin/true'],
-      network: { rules: [rule('example.com')], folder: folders.worker },
-      limits: { wallClockMs: 20_000, silenceMs: 20_000, sandboxStartMs: 20_000, outputBytes: 100_000 },
-      logPath: join(here.path, 'agent.log'),
-      isTrusted: true,
-      signal: new AbortController().signal,
-    });
-    expect(result).toMatchObject({ kind: 'start-failed', detail: expect.stringContaining('network list') });
-  });
+describeWithTool('bwrap', 'a sandbox with a network list:', () => {
+  for (const provider of [new Bubblewrap(), new SandboxRuntime()]) describeNetworkList(provider);
 });
 
-/** Asks for each target through the proxy that the environment names, or tries to do without. */
-const CLIENT = `
-import { lookup } from 'node:dns/promises';
-import { connect } from 'node:net';
-import { networkInterfaces } from 'node:os';
-const targets = process.argv.slice(2);
-const proxy = new URL(process.env.HTTPS_PROXY);
-if (targets[0] === 'direct') {
-  const socket = connect(Number(targets[1]), '127.0.0.1');
-  socket.on('error', () => console.log('direct connection refused'));
-  console.log('interfaces ' + Object.keys(networkInterfaces()).join(' '));
-  await lookup('example.com').catch(() => console.log('name not found'));
-} else {
-  for (const target of targets) {
-    const socket = connect(Number(proxy.port), proxy.hostname);
-    let answer = '';
-    socket.setEncoding('utf8').on('data', (text) => { answer += text; });
-    socket.write('CONNECT ' + target + ' HTTP/1.1\\r\\nHost: ' + target + '\\r\\n\\r\\n');
-    await new Promise((resolve) => socket.once('close', resolve));
-    const [head, body = ''] = answer.split('\\r\\n\\r\\n');
-    const status = head.split(' ')[1];
-    console.log(target + ' ' + status + (status === '200' ? ' ' + body : ''));
-  }
-}
-`;
+it('a sandbox that could not keep a command to a network list refuses it', async () => {
+  const folders = await attemptIn(here.path);
+  const { argv: _, ...spec } = specOf(folders, '');
+  const result = await new CommandRuntime(new PidNamespace()).run({
+    ...spec,
+    argv: ['/bin/true'],
+    network: { rules: [rule('example.com')], folder: folders.worker },
+    limits: { wallClockMs: 20_000, silenceMs: 20_000, sandboxStartMs: 20_000, outputBytes: 100_000 },
+    logPath: join(here.path, 'agent.log'),
+    isTrusted: true,
+    signal: new AbortController().signal,
+  });
+  expect(result).toMatchObject({ kind: 'start-failed', detail: expect.stringContaining('network list') });
+});

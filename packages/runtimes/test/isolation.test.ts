@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmod, copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
@@ -12,16 +12,17 @@ import {
   Bubblewrap,
   CommandRuntime,
   runVerify,
+  type SandboxProvider,
+  SandboxRuntime,
   type SandboxSpec,
 } from '@headgate/runtimes';
 import { registerSecret } from '@headgate/telemetry';
 import { describeWithTool } from '@headgate/testkit';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { attemptIn, type Ended, endOf, otherWorker, specOf } from './attempts.js';
 import { build, type Place, place } from './places.js';
 
 const CANARY = 'canary-7c1d90';
-const provider = new Bubblewrap();
 const isRoot = process.getuid?.() === 0;
 /** Nobody's, for a worker that is not root. */
 const ORDINARY_UID = 65_534;
@@ -36,7 +37,40 @@ interface Loot {
   readonly [name: string]: unknown;
 }
 
-describeWithTool('bwrap', 'bubblewrap isolates', () => {
+const NO_CAPABILITIES = '0000000000000000';
+
+interface Expected {
+  readonly provider: SandboxProvider;
+  /** Memory of its own, gone at the end, in which it may write. */
+  readonly memoryFolders: readonly string[];
+  /** Without one of these there is no gaining the others: nothing can be set-user-id inside. */
+  readonly bounding: unknown;
+  /** In their order: /tmp, home, the temporary folder. */
+  readonly scratchBytes: unknown;
+}
+
+const SCRATCH_BYTES = 128 * 1024 * 1024;
+const EXPECTED: readonly Expected[] = [
+  {
+    provider: new Bubblewrap(),
+    memoryFolders: ['/tmp', '/dev/shm'],
+    bounding: NO_CAPABILITIES,
+    scratchBytes: Array(4).fill(SCRATCH_BYTES),
+  },
+  {
+    provider: new SandboxRuntime(),
+    // /dev is the library's: memory that counts as the command's.
+    memoryFolders: ['/tmp', '/dev/shm', '/dev'],
+    bounding: expect.any(String),
+    scratchBytes: [...Array(3).fill(SCRATCH_BYTES), expect.any(Number)],
+  },
+];
+
+describeWithTool('bwrap', 'a sandbox isolates:', () => {
+  describe.each(EXPECTED.map((expected) => [expected.provider.name, expected] as const))('%s', isolates);
+});
+
+function isolates(name: string, { provider, memoryFolders, bounding, scratchBytes }: Expected): void {
   let here: Place;
   let folders: AttemptFolders;
   let server: Server;
@@ -115,7 +149,8 @@ describeWithTool('bwrap', 'bubblewrap isolates', () => {
       signalsHost: false,
       users: ['agent', 'nobody'],
       uid: 1000,
-      capabilities: Array(5).fill('0000000000000000'),
+      // Effective, permitted, bounding, inheritable, ambient.
+      capabilities: [NO_CAPABILITIES, NO_CAPABILITIES, bounding, NO_CAPABILITIES, NO_CAPABILITIES],
       noNewPrivileges: '1',
       makesUserNamespace: false,
       mounts: false,
@@ -124,11 +159,13 @@ describeWithTool('bwrap', 'bubblewrap isolates', () => {
       resolves: false,
       reachesItself: true,
       interfaces: ['lo'],
-      scratchBytes: Array(4).fill(128 * 1024 * 1024),
+      scratchBytes,
     });
     // The test's place lies in /tmp, which inside is memory of the command's own: what it writes there is not here.
     const own = [folders.output, folders.workspace].map((path) => join(path, 'x'));
-    const places = loot.written.filter((path) => !path.startsWith('/tmp/') && path !== '/dev/shm/x');
+    const places = loot.written.filter(
+      (path) => !path.startsWith('/tmp/') && !memoryFolders.includes(dirname(path)),
+    );
     expect(places).toEqual([]);
     expect(loot.written).toEqual(
       expect.arrayContaining([...own, join(folders.home, 'x'), join(folders.tmp, 'x')]),
@@ -153,7 +190,7 @@ describeWithTool('bwrap', 'bubblewrap isolates', () => {
 
   it.skipIf(!isRoot)('INV-TE2: nor from a worker that is an ordinary user', async () => {
     await promisify(execFile)('chown', ['-R', `${ORDINARY_UID}:${ORDINARY_UID}`, here.path]);
-    const worker = otherWorker({ provider: 'bubblewrap', spec: intrusion() }, ORDINARY_UID);
+    const worker = otherWorker({ provider: name, spec: intrusion() }, ORDINARY_UID);
     expect(await worker.started).toMatchObject({ kind: 'started' });
     await expectNothingGained(await worker.ended);
   });
@@ -238,4 +275,4 @@ describeWithTool('bwrap', 'bubblewrap isolates', () => {
     expect(result).toMatchObject({ kind: 'passed', evidence: [{ tail: '[redacted]\n[redacted]\n' }] });
     expect(await readFile(log, 'utf8')).not.toMatch(new RegExp(`${secret}|${encoded}`));
   });
-});
+}

@@ -1,16 +1,16 @@
 // A worker in a process of its own, to be killed by a test or run as another user. Argument: JSON of
 // {provider, controlGroups, spec}. Prints a line when the sandbox has started, and one when it has ended.
-import { Bubblewrap, Container, PidNamespace, ProcessGroup } from '@headgate/runtimes';
+import { Bubblewrap, Container, PidNamespace, ProcessGroup, SandboxRuntime } from '@headgate/runtimes';
 
 const { provider: name, controlGroups, spec } = JSON.parse(process.argv[2]);
-const provider =
-  name === 'bubblewrap'
-    ? new Bubblewrap({ controlGroups })
-    : name === 'pid-namespace'
-      ? new PidNamespace()
-      : name === 'container'
-        ? new Container(JSON.parse(process.env.HEADGATE_TEST_CONTAINER))
-        : new ProcessGroup();
+const providers = {
+  bubblewrap: () => new Bubblewrap({ controlGroups }),
+  'sandbox-runtime': () => new SandboxRuntime({ controlGroups }),
+  'pid-namespace': () => new PidNamespace(),
+  container: () => new Container(JSON.parse(process.env.HEADGATE_TEST_CONTAINER)),
+  'process-group': () => new ProcessGroup(),
+};
+const provider = providers[name]();
 const probe = await provider.probe();
 if (probe.kind !== 'available') {
   console.log(JSON.stringify({ kind: 'unavailable', probe }));

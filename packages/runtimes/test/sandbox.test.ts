@@ -5,14 +5,17 @@ import {
   isAlive,
   PidNamespace,
   ProcessGroup,
+  probeOtherSandboxes,
   type SandboxProvider,
+  SandboxRuntime,
+  sandboxCandidates,
 } from '@headgate/runtimes';
 import { describe, expect, it } from 'vitest';
 import { describeProvider } from './sandbox-conformance.js';
 
 /** The strongest first. Containers need an image: container.test.ts. */
 const working: SandboxProvider[] = [];
-for (const provider of [new Bubblewrap(), new PidNamespace(), new ProcessGroup()]) {
+for (const provider of [new Bubblewrap(), new SandboxRuntime(), new PidNamespace(), new ProcessGroup()]) {
   const probe = await provider.probe();
   if (probe.kind === 'available') {
     working.push(provider);
@@ -50,6 +53,28 @@ describe('chooseSandbox', () => {
     expect(chosen.warning).toMatch(/To mend it: sysctl$/);
     expect(chosen.probes[0]).toMatchObject({ name: 'broken', probe: { kind: 'unavailable' } });
     await expect(chooseSandbox([broken])).rejects.toThrow(/no user namespaces/);
+  });
+
+  it('tries all, or the one that is asked for by name and no other that isolates', () => {
+    const tried = (asked?: string) =>
+      sandboxCandidates({ HEADGATE_SANDBOX_PROVIDER: asked }).map(({ name }) => name);
+    const fallBacks = ['pid-namespace', 'process-group'];
+    const all = ['bubblewrap', 'sandbox-runtime', 'container', ...fallBacks];
+    for (const asked of [undefined, '', 'auto']) expect(tried(asked)).toEqual(all);
+    expect(tried('container')).toEqual(['container', ...fallBacks]);
+    // No fall-back may be asked for: it would run nobody's agents.
+    for (const asked of ['docker', 'process-group']) {
+      expect(() => tried(asked)).toThrow(/write auto, or one of bubblewrap, sandbox-runtime, container$/);
+    }
+  });
+
+  it('the doctor asks those too that the choice did not come to', async () => {
+    const chosen = await chooseSandbox([new ProcessGroup()]);
+    const others = await probeOtherSandboxes(chosen, { HEADGATE_SANDBOX_IMAGE: 'agents.example:1' });
+    expect(others.map(({ name }) => name)).toEqual(['bubblewrap', 'sandbox-runtime', 'container']);
+    for (const { probe } of others) {
+      if (probe.kind === 'unavailable') expect(probe.remedy).not.toBe('');
+    }
   });
 });
 

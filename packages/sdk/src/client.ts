@@ -6,6 +6,8 @@ import type {
   Artifact,
   Backfill,
   BackfillRequest,
+  BulkAnswer,
+  BulkRequest,
   Caller,
   CancelRequest,
   DeadLetter,
@@ -26,6 +28,7 @@ import type {
   Queue,
   Receipt,
   ReceiptQuery,
+  ReplayRequest,
   ResetGoalRequest,
   Run,
   RunDetail,
@@ -40,6 +43,7 @@ import type {
   TaskDetail,
   TaskQuery,
   TriggerScheduleRequest,
+  WordRequest,
   Worker,
   WorkerQuery,
   WorkRequest,
@@ -52,7 +56,11 @@ export interface WorkOptions {
 
 /** One client per instance and token. Ids are the API's own (`run_…`). */
 export interface Client {
-  readonly receipts: Listing<Receipt, ReceiptQuery> & { get(id: string): Promise<Receipt> };
+  readonly receipts: Listing<Receipt, ReceiptQuery> & {
+    get(id: string): Promise<Receipt>;
+    /** Its signal is decided again by today's rules. Throws PAYLOAD_GONE when what it carried is no longer kept. */
+    replay(id: string, request?: ReplayRequest): Promise<SignalAnswer>;
+  };
   readonly tasks: Listing<Task, TaskQuery> & {
     get(id: string): Promise<TaskDetail>;
     /** Ends its live runs and refuses its signals until it is reset. Repeating it changes nothing. */
@@ -65,6 +73,14 @@ export interface Client {
     cancel(id: string, request?: CancelRequest): Promise<RunDetail>;
     /** A new run of the same version. */
     retry(id: string, request?: AgainRequest): Promise<SignalAnswer>;
+    /** One act on many runs: ask with `dryRun` first, then with the token of its answer. */
+    bulk(request: BulkRequest): Promise<BulkAnswer>;
+    /** Lets a sealed result be published; a worker does it. */
+    publish(id: string, request?: WordRequest): Promise<RunDetail>;
+    discard(id: string, request?: WordRequest): Promise<RunDetail>;
+    /** Lets work start that waits for a person before its agent does anything. */
+    approve(id: string, request?: WordRequest): Promise<RunDetail>;
+    decline(id: string, request?: WordRequest): Promise<RunDetail>;
     artifacts(id: string): Promise<Page<Artifact>>;
     /** The content of the newest attempt's, or of the given one's. */
     artifact(id: string, name: string, attempt?: number): Promise<Response>;
@@ -123,6 +139,7 @@ export function createClient(options: ClientOptions): Client {
     receipts: {
       ...list<Receipt, ReceiptQuery>('/v1/receipts'),
       get: (id) => get(at('receipts', id)),
+      replay: (id, request = {}) => post(at('receipts', id, '/replay'), request),
     },
     tasks: {
       ...list<Task, TaskQuery>('/v1/tasks'),
@@ -135,6 +152,11 @@ export function createClient(options: ClientOptions): Client {
       get: (id) => get(at('runs', id)),
       cancel: (id, request = {}) => post(at('runs', id, '/cancel'), request),
       retry: (id, request = {}) => post(at('runs', id, '/retry'), request),
+      bulk: (request) => post('/v1/runs:bulk', request),
+      publish: (id, request = {}) => post(at('runs', id, '/publish'), request),
+      discard: (id, request = {}) => post(at('runs', id, '/discard'), request),
+      approve: (id, request = {}) => post(at('runs', id, '/approve'), request),
+      decline: (id, request = {}) => post(at('runs', id, '/decline'), request),
       artifacts: (id) => get(at('runs', id, '/artifacts')),
       artifact: (id, name, attempt) =>
         transport.send({

@@ -1,14 +1,16 @@
 /**
  * A background loop: one bounded tick after the other, never two at once.
  *
- *   wake() or the period ──► tick ──► `busy`: again at once · `idle`: after the period, longer when idle for long
+ *   wake() or the period ──► tick ──► `busy`: again at once · `waiting`: after the period
+ *                                    · `idle`: after the period, longer when idle for long
  *
  * A tick that throws is logged, counted and tried again after a pause that grows; one bad row never stops a loop.
  * `stop` waits for the running tick, bounded.
  */
 import type { Logger } from '@headgate/telemetry';
 
-export type TickResult = 'busy' | 'idle';
+/** `waiting`: nothing to do now, and something there that will need doing. */
+export type TickResult = 'busy' | 'waiting' | 'idle';
 
 export interface LoopOptions {
   readonly name: string;
@@ -83,9 +85,9 @@ export class Loop {
     try {
       const result = await tick();
       this.#failures = 0;
-      if (result === 'busy') {
+      if (result !== 'idle') {
         this.#idleMs = periodMs;
-        return 0;
+        return result === 'busy' ? 0 : periodMs;
       }
       const pauseMs = this.#idleMs;
       this.#idleMs = Math.min(this.#idleMs * 1.5, idlePeriodMs ?? periodMs);

@@ -12,7 +12,8 @@ import type { Service } from './service.js';
 
 export type MakeService = (context: ServiceContext) => Service | Promise<Service>;
 
-const REFRESH_MS = 2_000;
+/** Whoever dispatches or claims sees another policy at once; this is for those who only read it. */
+const REFRESH_MS = 5_000;
 const STOP_MS = 30_000;
 
 /** Exit code 2: the configuration cannot work. */

@@ -3,6 +3,7 @@ export * from './cloudevents/index.js';
 export * from './git/index.js';
 export * from './github/index.js';
 export * from './identity/index.js';
+export { readJsonBody } from './json/body.js';
 export * from './kinds/index.js';
 export * from './outbound/guarded-request.js';
 export * from './samples/index.js';

@@ -105,6 +105,17 @@ describe('what a payload tells', () => {
     expect(eventFactsOf(signalOf('push', push(long))).paths).toBeNull();
   });
 
+  it('I7: an event of any other kind tells the branch that it is about, so that a route’s branches can take it', () => {
+    const told = (type: string, target: Signal['target']) =>
+      eventFactsOf({ ...signalOf('push', {}), type, target }).branch;
+    const branch = { kind: 'branch', id: 'feature/x', ref: 'feature/x', aspect: null } as const;
+    for (const type of ['git.push', 'cloudevents.com.example.build.failed', 'webhook.deploy.failed']) {
+      expect(told(type, branch)).toBe('feature/x');
+      expect(told(type, { kind: 'pull_request', id: '7', ref: 'feature/x', aspect: null })).toBeNull();
+      expect(told(type, null)).toBeNull();
+    }
+  });
+
   it('I20: is read from every sample of GitHub without a fault', () => {
     const facts = allSamples().map(({ event, payload }) => eventFactsOf(signalOf(event, payload)));
     expect(facts.filter(({ author }) => author !== null).length).toBeGreaterThan(50);

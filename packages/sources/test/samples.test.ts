@@ -1,14 +1,21 @@
 import {
   allSamples,
+  cloudEventDelivery,
   findSample,
   identify,
+  messageDelivery,
+  moduleOf,
+  readCloudEvent,
+  readSampleName,
   readWebhook,
   rewriteSample,
   sampleDelivery,
+  signalOfCloudEvent,
   verifySignature,
 } from '@headgate/sources';
 import { describe, expect, it } from 'vitest';
 import { BASE, HEAD, RECEIVED_AT, SUBJECT, sampleNamed } from './deliveries.js';
+import { aSource } from './sources.js';
 
 function found(spec: string) {
   const search = findSample(spec);
@@ -180,4 +187,95 @@ describe('samples', () => {
       });
     },
   );
+});
+
+describe('samples of the other families', () => {
+  const ACTOR = { kind: 'token', id: 't', name: 't' } as const;
+  const repositories = [
+    { fullName: SUBJECT.repository.fullName, url: '/srv/api.git', defaultBranch: 'main', ciTrusted: false },
+  ];
+
+  it('are called as a route’s on calls the event', () => {
+    expect(readSampleName('github.check_run.completed#1')).toMatchObject({
+      family: 'github',
+      name: 'check_run.completed#1',
+    });
+    expect(readSampleName('cloudevents.com.example.build.failed')).toEqual({
+      family: 'cloudevents',
+      name: 'cloudevents.com.example.build.failed#0',
+      type: 'com.example.build.failed',
+      mode: 'structured',
+    });
+    expect(readSampleName('cloudevents.a#1')).toMatchObject({ mode: 'binary' });
+    expect(readSampleName('webhook.deploy.failed')).toMatchObject({
+      family: 'webhook',
+      type: 'deploy.failed',
+    });
+  });
+
+  it.each([
+    'cloudevents',
+    'cloudevents.',
+    'cloudevents.a b',
+    'cloudevents.a#2',
+    'webhook',
+    'webhook.a#1',
+    'nope',
+  ])('%j is none, and the answer says what to write', (asked) => {
+    expect(readSampleName(asked)).toMatchObject({
+      family: 'unknown',
+      detail: expect.stringMatching(/[.?]|:/),
+    });
+  });
+
+  it.each(['structured', 'binary'] as const)(
+    'a CloudEvent in %s mode is read as what it was made of',
+    (mode) => {
+      const { body, headers, path } = cloudEventDelivery({
+        type: 'com.example.build.failed',
+        mode,
+        subject: SUBJECT,
+        deliveryId: 'event-1',
+        eventSource: 'https://ci.example.com/é',
+        token: 'hg_token',
+        data: { severity: 'low' },
+      });
+      expect([path, headers['authorization']]).toEqual(['/v1/events', 'Bearer hg_token']);
+      const reading = readCloudEvent(body, headers);
+      if (reading.kind !== 'event') throw new Error(reading.detail);
+      const source = aSource({ kind: 'cloudevents', repositories });
+      const asked = { source, receivedAt: RECEIVED_AT, traceparent: null, actor: ACTOR };
+      expect(signalOfCloudEvent(reading.event, asked)).toMatchObject({
+        type: 'cloudevents.com.example.build.failed',
+        eventId: 'https://ci.example.com/é event-1',
+        inputVersion: HEAD,
+        target: { kind: 'branch', ref: SUBJECT.branch },
+        repository: { fullName: SUBJECT.repository.fullName },
+        data: { data: { severity: 'low', commit: HEAD } },
+      });
+    },
+  );
+
+  it('a message of Standard Webhooks is signed, and read as what it was made of', () => {
+    const secret = 'whsec_ZXhhbXBsZS13ZWJob29rLXNlY3JldA==';
+    const made = { type: 'deploy.failed', subject: SUBJECT, deliveryId: 'msg_1', sourceId: 'a b', data: {} };
+    const delivery = messageDelivery({ ...made, secret });
+    if (delivery === null) throw new Error('the secret signs');
+    expect(delivery.path).toBe('/webhooks/a%20b');
+    const source = aSource({ kind: 'standard-webhooks', repositories });
+    const request = {
+      source,
+      rawBody: delivery.body,
+      headers: delivery.headers,
+      receivedAt: SUBJECT.at,
+      traceparent: null,
+    };
+    const { hook } = moduleOf(source);
+    expect(hook?.verify(request, [secret])).toEqual({ ok: true });
+    expect(hook?.read(request)).toMatchObject({
+      kind: 'signal',
+      signal: { type: 'webhook.deploy.failed', eventId: 'msg_1', inputVersion: HEAD },
+    });
+    expect(messageDelivery({ ...made, secret: 'whsec_' })).toBeNull();
+  });
 });

@@ -3,6 +3,7 @@ import { type AttemptOutcome, cancelRun, createLedger, enterStages, finish } fro
 import {
   claimRun,
   finishRun,
+  needsApproval,
   type RunSeed,
   type SeededLease,
   type SeededRun,
@@ -206,7 +207,7 @@ describe('finish', () => {
 
   test('a sealed result that needs a person waits for approval, without a lease', async () => {
     const { run, lease } = await running();
-    expect(await finishRun(db, lease, { kind: 'needs-approval' })).toMatchObject({
+    expect(await finishRun(db, lease, needsApproval())).toMatchObject({
       status: 'WAITING_APPROVAL',
     });
     expect(await rows(db, 'select status from headgate.attempt')).toEqual([{ status: 'released' }]);
@@ -230,7 +231,7 @@ describe('finish', () => {
     { kind: 'succeeded', reasonCode: 'SUCCEEDED' },
     failed('AGENT_FAILED'),
     { kind: 'handed-back', reasonCode: 'WORKER_DRAINED', retryAfterMs: null },
-    { kind: 'needs-approval' },
+    needsApproval(),
     { kind: 'policy-denied', reasonCode: 'POLICY_DENIED', detail: null },
     { kind: 'cancelled' },
   ] satisfies AttemptOutcome[])(

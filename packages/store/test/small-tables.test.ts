@@ -155,7 +155,7 @@ describe('small tables', () => {
       const encoded = await payloads.encode(body);
       expect(encoded.encoding).toBe(body.length < 256 ? 'identity' : 'deflate');
       await db.service.use((c) =>
-        payloads.insert(c, [{ receiptId, tenantId, mediaType: 'text/plain', ...encoded }]),
+        payloads.insert(c, [{ receiptId, tenantId, mediaType: 'text/plain', headers: null, ...encoded }]),
       );
       expect(await db.service.use((c) => payloads.read(c, receiptId))).toEqual({
         mediaType: 'text/plain',

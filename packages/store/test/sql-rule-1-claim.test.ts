@@ -1,8 +1,8 @@
 import {
   claim,
+  dispatchedItems,
   expireOverdue,
   promoteDue,
-  queueItems,
   takeBackUnclaimed,
   unansweredHints,
 } from '@headgate/store';
@@ -77,7 +77,7 @@ describe('SQL rule 1, under a forced nested loop (replay: odd-jobs #115)', () =>
   test('marking is bounded by what was chosen', async () => {
     const [first] = list;
     if (first === undefined) throw new Error('nothing was seeded');
-    const marked = await db.service.transaction((c) => queueItems.markDispatched(c, [first.runId]));
+    const marked = await db.service.transaction((c) => dispatchedItems.mark(c, [first.runId]));
     expect(marked.map((item) => item.runId)).toEqual([first.runId]);
   });
 

@@ -64,6 +64,7 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
     1,
   );
   await runInStatus(db, 'RUNNING', { tenant });
+  await runInStatus(db, 'WAITING_APPROVAL', { tenant });
   await seedRun(db, { tenant });
   await db.service.use(async (c) => {
     await payloads.insert(c, [
@@ -71,6 +72,7 @@ async function fillEveryTable(db: TestStore, tenant: SeededTenant): Promise<void
         receiptId: run.receiptId,
         tenantId: tenant.id,
         mediaType: 'application/json',
+        headers: null,
         ...(await payloads.encode(Buffer.from('{}'))),
       },
     ]);

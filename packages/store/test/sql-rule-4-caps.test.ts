@@ -1,4 +1,11 @@
-import { type DispatchSnapshot, dispatch, locks, policies, queueItems } from '@headgate/store';
+import {
+  type DispatchSnapshot,
+  dispatch,
+  dispatchedItems,
+  locks,
+  policies,
+  readyItems,
+} from '@headgate/store';
 import {
   aPolicy,
   aTenantPolicy,
@@ -101,7 +108,7 @@ describe('SQL rule 4: lock, then count once, then mark', () => {
     const lock = "pg_advisory_xact_lock(hashtextextended('headgate.dispatch', 0))";
     const counted = db.service.transaction(async (c) => {
       await locks.dispatch(c);
-      await queueItems.markDispatched(
+      await dispatchedItems.mark(
         c,
         list.map((run) => run.runId),
       );
@@ -150,18 +157,16 @@ describe('SQL rule 4: lock, then count once, then mark', () => {
     const pair = { queueId: tenant.queueId, tenantId: tenant.id };
     const seen: string[] = [];
     for (let after: { rankAt: Date; runId: (typeof low)['runId'] } | null = null; ; ) {
-      const heads = await db.service.use((c) => queueItems.readyHeads(c, [{ ...pair, after }], 2, []));
+      const heads = await db.service.use((c) => readyItems.heads(c, [{ ...pair, after }], 2, []));
       seen.push(...heads.map((head) => head.runId));
       const last = heads.at(-1);
       if (last === undefined) break;
       after = { rankAt: last.rankAt, runId: last.runId };
     }
     expect(seen).toEqual([urgent.runId, ...normal.map((run) => run.runId).sort(), low.runId]);
-    expect(await db.service.use((c) => queueItems.readyPairs(c))).toEqual([pair]);
+    expect(await db.service.use((c) => readyItems.pairs(c))).toEqual([pair]);
     expect(
-      await db.service.use((c) =>
-        queueItems.countReadyOf(c, [{ tenantId: tenant.id, most: 3 }], [pair.queueId]),
-      ),
+      await db.service.use((c) => readyItems.countOf(c, [{ tenantId: tenant.id, most: 3 }], [pair.queueId])),
     ).toEqual(new Map([[tenant.id, 4]]));
   });
 });

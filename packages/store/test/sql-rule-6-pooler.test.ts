@@ -34,7 +34,7 @@ async function liveThrough(db: TestStore): Promise<void> {
   await runInStatus(db, 'CANCELLED');
   await policies.activate(
     db.service,
-    aPolicy({ retentionDays: { receipts: 1, payloads: 1, events: 1 } }),
+    aPolicy({ retentionDays: { receipts: 1, payloads: 1, events: 1, history: 1 } }),
     'test',
   );
   expect(await misplaced(db.service)).toEqual([]);

@@ -26,9 +26,10 @@ import {
   stopRuns,
   takeBackUnclaimed,
   unansweredHints,
+  type VerdictRow,
   writeVerdicts,
 } from '@headgate/store';
-import { type SeededRun, type SeededTenant, seedWorker } from '@headgate/testkit';
+import { needsApproval, type SeededRun, type SeededTenant, seedWorker } from '@headgate/testkit';
 
 export const CAP = 30;
 export const TTL_MS = 400;
@@ -135,7 +136,10 @@ export const worker: Actor = async (stage) => {
       dispatchNo,
       verdict: verdictOf(random),
     }));
-    const written = await writeVerdicts(db.service, judged, `worker:${workerId}`);
+    const refused = judged.flatMap(({ verdict, ...row }): VerdictRow[] =>
+      verdict.kind === 'fresh' ? [] : [{ ...row, verdict }],
+    );
+    await writeVerdicts(db.service, refused, `worker:${workerId}`);
     const limit = slots - busy.size;
     const result = await claim(db.service, {
       workerId,
@@ -143,12 +147,13 @@ export const worker: Actor = async (stage) => {
       ttlMs: TTL_MS,
       policyVersion: tenants[0]?.policyVersion ?? 0,
       hinted: judged
-        .filter((row) => written.has(row.runId) && row.verdict.kind === 'fresh')
+        .filter((row) => row.verdict.kind === 'fresh')
         .map(({ runId, dispatchNo }) => ({
           runId,
           dispatchNo,
           attemptId: systemIds.next('att'),
           leaseId: systemIds.next('lease'),
+          judgedAgoMs: 0,
         })),
       limit,
       verdictMaxAgeMs: 30_000,
@@ -178,7 +183,7 @@ const OUTCOMES: readonly AttemptOutcome[] = [
   { kind: 'failed', reasonCode: 'SANDBOX_FAILED', detail: null, retryAfterMs: null },
   { kind: 'failed', reasonCode: 'VERIFIER_FAILED', detail: null, retryAfterMs: null },
   { kind: 'handed-back', reasonCode: 'WORKER_DRAINED', retryAfterMs: null },
-  { kind: 'needs-approval' },
+  needsApproval(),
 ];
 const STAGES: readonly LeasedStatus[] = [
   'PREPARING_SANDBOX',

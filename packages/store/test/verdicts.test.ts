@@ -84,7 +84,6 @@ describe('verdicts before the lease', () => {
     const now = await dispatchRun(db, run);
     expect(now).toBe(old + 1);
     for (const verdict of [
-      { kind: 'fresh' },
       { kind: 'end', to: 'NO_WORK', reasonCode: 'STALE_INPUT', detail: null },
       { kind: 'defer', reasonCode: 'SOURCE_UNAVAILABLE', delayMs: 1, detail: null },
     ] as const) {
@@ -102,15 +101,19 @@ describe('verdicts before the lease', () => {
     const [low, high] = list;
     if (low === undefined || high === undefined) throw new Error('nothing was seeded');
     const numbers = await dispatchRuns(db, list);
-    const fresh = list.map(({ runId }, at) => ({
-      runId,
-      dispatchNo: numbers[at] ?? 0,
-      verdict: { kind: 'fresh' } as const,
-    }));
+    const verdict = {
+      kind: 'defer',
+      reasonCode: 'SOURCE_UNAVAILABLE',
+      delayMs: 60_000,
+      detail: null,
+    } as const;
+    const deferred = list.map(({ runId }, at) => ({ runId, dispatchNo: numbers[at] ?? 0, verdict }));
     const held = await holdRows(db, 'select 1 from headgate.queue_item where run_id = $1 for update', [
       low.runId,
     ]);
-    const judged = [fresh, fresh.toReversed()].map((batch) => writeVerdicts(db.service, batch, 'worker'));
+    const judged = [deferred, deferred.toReversed()].map((batch) =>
+      writeVerdicts(db.service, batch, 'worker'),
+    );
     await sessionsWait(db, 2);
     // Neither has the second item yet.
     expect(
@@ -119,13 +122,14 @@ describe('verdicts before the lease', () => {
       ]),
     ).toEqual([{ free: 1 }]);
     await held.release();
-    for (const written of await Promise.all(judged)) expect(written.size).toBe(2);
+    const sizes = (await Promise.all(judged)).map((written) => written.size);
+    expect(sizes.toSorted()).toEqual([0, 2]);
   });
 
   test('one batch may hold every kind; each run gets its own', async () => {
-    const list = await seedRuns(db, 4);
-    const [fresh, gone, denied, later] = list;
-    if (!fresh || !gone || !denied || !later) throw new Error('nothing was seeded');
+    const list = await seedRuns(db, 3);
+    const [gone, denied, later] = list;
+    if (!gone || !denied || !later) throw new Error('nothing was seeded');
     const numbers = await Promise.all(list.map((run) => dispatchRun(db, run)));
     const row = (run: SeededRun, verdict: Parameters<typeof writeVerdicts>[1][number]['verdict']) => ({
       runId: run.runId,
@@ -135,16 +139,14 @@ describe('verdicts before the lease', () => {
     const written = await writeVerdicts(
       db.service,
       [
-        row(fresh, { kind: 'fresh' }),
         row(gone, { kind: 'end', to: 'SUPERSEDED', reasonCode: 'SUPERSEDED', detail: null }),
         row(denied, { kind: 'end', to: 'POLICY_DENIED', reasonCode: 'POLICY_DENIED', detail: null }),
         row(later, { kind: 'defer', reasonCode: 'SOURCE_UNAVAILABLE', delayMs: 1, detail: null }),
       ],
       'worker',
     );
-    expect(written.size).toBe(4);
+    expect(written.size).toBe(3);
     expect(await Promise.all(list.map((run) => statusOf(db, run.runId)))).toEqual([
-      'QUEUED',
       'SUPERSEDED',
       'POLICY_DENIED',
       'WAITING_CAPACITY',

@@ -25,7 +25,7 @@ export const FAIL_POINTS = [
   'dispatch.committed',
   'dispatch.published',
   'worker.hint.received',
-  'worker.verdict.written',
+  'worker.claim.before',
   'worker.claim.committed',
   'worker.attempt.begun',
   'worker.workspace.prepared',

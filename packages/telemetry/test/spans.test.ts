@@ -54,7 +54,7 @@ describe('spans', () => {
 
   it('what was done elsewhere becomes a span below the active one, with the times it is said to have had', () => {
     span('agent', {}, () => {
-      annotate({ seen: true });
+      annotate(() => ({ seen: true }));
       recordSpan(
         'execute_tool shell',
         { 'gen_ai.tool.name': 'shell' },
@@ -62,7 +62,7 @@ describe('spans', () => {
         'Exit',
       );
     });
-    annotate({ lost: true });
+    annotate(() => ({ lost: true }));
     const [tool, agent] = exporter.getFinishedSpans();
     expect(tool?.parentSpanContext?.spanId).toBe(agent?.spanContext().spanId);
     expect([tool?.startTime, tool?.endTime]).toEqual([

@@ -61,7 +61,7 @@ export interface ConsumeOptions {
    * each has its slot or was refused. A rejection is logged; dispatch sends again.
    */
   readonly onHints: (hints: readonly ReceivedHint[]) => Promise<void>;
-  /** How long the first hint of a batch waits for others. Default 2. */
+  /** How long the first hint of a batch waits for others. Default: while more are being fetched, and 2 at most. */
   readonly collectMs?: number;
 }
 

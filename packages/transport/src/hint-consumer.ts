@@ -2,11 +2,12 @@
  * Takes hints while there is room for them, and hands them over in small batches.
  *
  *     queue a ──► lane ─┐                       ┌─► onHints(batch)   (the claim decides)
- *     queue b ──► lane ─┼─► collected, <= 2 ms ─┤
+ *     queue b ──► lane ─┼─► collected           ─┤
  *     queue c ──► lane ─┘                       └─► the BullMQ jobs are finished
  *
  * One lane per queue is one loop: wait for room, take one hint (a blocking read), then as many as wait there and
- * fit, twice as many per round trip while they keep coming. Room is `wanted()` minus what was collected, handed
+ * fit, twice as many per round trip while they keep coming. What was collected is handed over as soon as no lane has
+ * more to fetch, or after 2 ms: a hint that comes alone waits for no timer. Room is `wanted()` minus what was collected, handed
  * over and not settled, or is being fetched, over all lanes. Lanes that block at the same time may meet more hints
  * than there is room: what does not fit goes back to the head of its queue, and the lane waits for room again.
  *
@@ -159,7 +160,10 @@ export class HintConsumer implements Consumer {
         this.#nudge.now();
       }
       for (const hint of fetched) this.#take(lane, hint);
-      if (fetched.length < count) return;
+      if (fetched.length < count) {
+        if (this.#fetching === 0 && this.options.collectMs === undefined) this.#handOver();
+        return;
+      }
       burst = Math.min(burst * 2, MAX_PER_ROUND_TRIP);
     }
   }

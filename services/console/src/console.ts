@@ -29,6 +29,7 @@ import {
   goalRoutes,
   readRoutes,
   scheduleRoutes,
+  wordRoutes,
 } from './routes/index.js';
 import { mountSessions } from './session-routes.js';
 import { EventStream } from './stream/index.js';
@@ -85,6 +86,7 @@ export function consoleRoutes(
     ...evidenceRoutes(context),
     ...consolePageRoutes(context, stream, API_VERSION),
     ...actRoutes({ context, admission }, waiting),
+    ...wordRoutes(context, waiting),
     ...scheduleRoutes(context),
     ...goalRoutes(context),
   ];

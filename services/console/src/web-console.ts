@@ -10,7 +10,20 @@ import { HttpProblem } from '@headgate/service';
 import express, { type RequestHandler, type Router } from 'express';
 
 /** Paths at which the page answers; the page itself knows what to show there. */
-const PAGES = ['/', '/login', '/runs/:id', '/why', '/receipts', '/demo', '/demo/:delivery', '/docs'];
+const PAGES = [
+  '/',
+  '/login',
+  '/runs/:id',
+  '/why',
+  '/receipts',
+  '/schedules',
+  '/schedules/:id',
+  '/goals',
+  '/goals/:id',
+  '/demo',
+  '/demo/:delivery',
+  '/docs',
+];
 
 const BUILT = join(
   dirname(createRequire(import.meta.url).resolve('@headgate/console-web/package.json')),

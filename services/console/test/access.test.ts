@@ -155,11 +155,12 @@ describe('tenants', () => {
       `runs/${run}/retry`,
       `tasks/${task}/cancel`,
       `tasks/${task}/reset`,
+      `receipts/${formatId('rcpt', foreign.receiptId)}/replay`,
     ]) {
       const response = await test.ask(`/v1/${path}`, {
         method: 'POST',
         token: test.tokens.tenant,
-        body: path.endsWith('cancel') ? {} : { cancelLive: true },
+        body: /cancel$|replay$/.test(path) ? {} : { cancelLive: true },
       });
       expect(response.status, path).toBe(404);
     }

@@ -1,5 +1,6 @@
 /** Every declared route, asked rightly and wrongly: what it answers is what the document says. */
 import { formatId } from '@headgate/domain';
+import { proposedRun, seedRun } from '@headgate/testkit';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { consoleRoutes } from '../src/console.js';
@@ -9,7 +10,7 @@ import { problemSchema } from '../src/schemas/index.js';
 import { EventStream } from '../src/stream/index.js';
 import { aConsole, type TestConsole } from './a-console.js';
 import { type IsolatedConsole, isolatedConsole } from './foreign.js';
-import { admissionOf, admitted } from './seeds.js';
+import { admissionOf, admitted, received } from './seeds.js';
 
 interface Described {
   readonly openapi: string;
@@ -43,6 +44,7 @@ let requestId: IsolatedConsole['requestId'];
 const BODIES: Readonly<Record<string, object>> = {
   resetTask: { cancelLive: true },
   retryRun: { cancelLive: true },
+  actOnRuns: { action: 'cancel', filter: { route: 'no-such-route' }, dryRun: true },
   backfillSchedule: { from: '2026-01-01T00:00:00Z', until: '2026-01-01T03:00:00Z' },
 };
 
@@ -52,11 +54,15 @@ beforeAll(async () => {
   const { foreign } = isolated;
   requestId = isolated.requestId;
   const run = await admitted(test);
+  const waiting = () => seedRun(test.store, { tenant: test.tenant, status: 'WAITING_APPROVAL' });
+  const proposed = () => proposedRun(test.store, { tenant: test.tenant });
+  const delivery = await received(test, 'contract');
   const schedule = formatId('sch', isolated.scheduleId);
   routes = consoleRoutes(test.context, admissionOf(test), new EventStream(test.context));
   document = await test.json<Described>('/openapi.json');
   ids = {
     '/v1/receipts/{id}': formatId('rcpt', run.receiptId),
+    '/v1/receipts/{id}/replay': formatId('rcpt', delivery.receiptId),
     '/v1/tasks/{id}': formatId('task', run.taskId),
     '/v1/runs/{id}': formatId('run', foreign.runId),
     '/v1/runs/{id}/artifacts': formatId('run', foreign.runId),
@@ -67,6 +73,10 @@ beforeAll(async () => {
     '/v1/runs/{id}/logs/{name}/matches': formatId('run', foreign.runId),
     '/v1/runs/{id}/cancel': formatId('run', run.runId),
     '/v1/runs/{id}/retry': formatId('run', run.runId),
+    '/v1/runs/{id}/publish': formatId('run', (await proposed()).runId),
+    '/v1/runs/{id}/discard': formatId('run', (await proposed()).runId),
+    '/v1/runs/{id}/approve': formatId('run', (await waiting()).runId),
+    '/v1/runs/{id}/decline': formatId('run', (await waiting()).runId),
     '/v1/tasks/{id}/cancel': formatId('task', run.taskId),
     '/v1/tasks/{id}/reset': formatId('task', run.taskId),
     '/v1/schedules/{id}': schedule,

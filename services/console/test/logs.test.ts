@@ -120,6 +120,27 @@ describe('logs of a run', () => {
     );
   });
 
+  it('keep their places where bytes are no text: what stands behind them is found where it stands', async () => {
+    const { test, id, write, read } = await aRunWithLogs();
+    const noise = [0xff, 0xc3, 0x28, 0xe2, 0x9c, 0xf0, 0x9f, 0x80];
+    const bytes = fc.array(fc.oneof(fc.constantFrom(...noise, 0x0a), fc.integer({ min: 0, max: 255 })), {
+      maxLength: 400,
+    });
+    await fc.assert(
+      fc.asyncProperty(bytes, async (list) => {
+        const before = Buffer.from([...list, 0x0a]);
+        await write('agent.log', Buffer.concat([before, Buffer.from('the needle ✓\n')]));
+        const { text, offset, nextOffset } = await read('agent.log', '');
+        expect(Buffer.byteLength(text)).toBe(nextOffset - offset);
+        const { items } = await test.json<LogMatches>(
+          `/v1/runs/${id}/logs/agent.log/matches?attempt=1&text=the%20needle`,
+        );
+        expect(items).toEqual([{ offset: before.length, line: 'the needle ✓' }]);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
   it('of 100 MB are read by stretches and searched by parts: no answer holds more than its bound', async () => {
     const { test, id, folder, write, read } = await aRunWithLogs();
     await write('agent.log', 'begin\n');

@@ -100,6 +100,11 @@ describe('GET /v1/receipts', () => {
     expect(await found('outcome=accept')).toEqual([first]);
     expect(await found('reasonCode=DUPLICATE_DELIVERY')).toEqual([second]);
     expect(await found('source=third')).toEqual([third]);
+    expect(await found('route=fix-failing-check')).toEqual([second, first]);
+    const { createdAt } = await test.json<Receipt>(`/v1/receipts/${second}`);
+    expect(await found(`since=${createdAt}`)).toEqual(expect.arrayContaining([third, second]));
+    expect(await found(`until=${createdAt}`)).toEqual([first]);
+    expect(await found('workKey=no/such/key')).toEqual([]);
     expect(await found('eventId=1/a')).toEqual([second, first]);
     expect(await found(`runId=${formatId('run', run.runId)}`)).toEqual([second, first]);
     expect(await found('runId=nonsense')).toEqual([]);
@@ -109,5 +114,57 @@ describe('GET /v1/receipts', () => {
     expect(await found('limit=1')).toEqual([third]);
     const duplicate = await test.json<Receipt>(`/v1/receipts/${second}`);
     expect(duplicate).toMatchObject({ existing: true, execution: { runId: formatId('run', run.runId) } });
+  });
+});
+
+describe('pages of receipts', () => {
+  it('hold still while receipts arrive: none twice, none left out, though all have one instant', async () => {
+    const test = await aConsole();
+    for (let n = 0; n < 40; n += 1)
+      await deliver(test, { eventId: `before/${n}`, type: 'github.star.created' });
+    await test.store.service.use((c) =>
+      c.query("update headgate.receipt set created_at = '2026-01-01T00:00:00Z'"),
+    );
+    const standing = (await test.json<Page<Receipt>>('/v1/receipts?limit=200')).items.map(({ id }) => id);
+    expect(standing).toHaveLength(40);
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const at: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const page: Page<Receipt> = await test.json<Page<Receipt>>(
+        `/v1/receipts?reasonCode=NO_ROUTE&limit=7${at}`,
+      );
+      seen.push(...page.items.map(({ id }) => id));
+      await deliver(test, { eventId: `meanwhile/${seen.length}`, type: 'github.star.created' });
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(seen).toEqual(standing);
+  });
+
+  it('a rare reason behind very many receipts is reached: short pages go on where the last one ended', async () => {
+    const test = await aConsole();
+    const rare = await deliver(test, { eventId: 'rare', type: 'github.star.created' });
+    await test.store.service.use((c) =>
+      c.query(
+        `insert into headgate.receipt (id, tenant_id, kind, outcome, reason_code, message, rule, trigger, via, source,
+                                       event_id, type, received_at, policy_version)
+         select headgate.uuid7(n), $1, 'decision', 'accept', 'ADMITTED', '', 'work.new', 'event', 'webhook', 'acme',
+                'many/' || n, 'github.push', now(), 1
+           from generate_series(1, 11000) n`,
+        [test.tenant.id],
+      ),
+    );
+    const pages: number[] = [];
+    const ids: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const at: string = cursor === null ? '' : `&cursor=${cursor}`;
+      const page: Page<Receipt> = await test.json<Page<Receipt>>(`/v1/receipts?reasonCode=NO_ROUTE${at}`);
+      pages.push(page.items.length);
+      ids.push(...page.items.map(({ id }) => id));
+      cursor = page.nextCursor;
+    } while (cursor !== null);
+    expect(ids).toEqual([formatId('rcpt', rare.receiptId)]);
+    expect(pages.length).toBeGreaterThan(1);
   });
 });

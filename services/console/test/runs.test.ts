@@ -235,7 +235,7 @@ describe('what a run waits for', () => {
     const asked = await runInStatus(test.store, 'WAITING_APPROVAL', { tenant: test.tenant });
     expect(await waitingOf(test, asked)).toMatchObject({
       reasonCode: 'APPROVAL_REQUIRED',
-      wouldStartWhen: 'A person approves it.',
+      wouldStartWhen: expect.stringContaining('role approver or admin approves it'),
     });
     const resting = await runInStatus(test.store, 'ADMITTED', { tenant: test.tenant });
     expect(await waitingOf(test, resting)).toMatchObject({

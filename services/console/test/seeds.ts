@@ -3,6 +3,7 @@
 import type { Submission } from '@headgate/admission';
 import { Admission } from '@headgate/admission';
 import { type Signal, type SignalAnswer, systemIds } from '@headgate/domain';
+import { findSample, readWebhook } from '@headgate/sources';
 import { aSignal, type RunInStatus, runInStatus, type SeededRun } from '@headgate/testkit';
 import type { TestConsole } from './a-console.js';
 
@@ -23,6 +24,23 @@ export const deliver = (
   submission: Partial<Submission> = {},
 ): Promise<SignalAnswer> =>
   admissionOf(test).submit({ signal: aSignal(change), tenant: 'default', payload: null, ...submission });
+
+/** A delivery of GitHub as intake admits it, with its bytes: a check that failed. */
+export function received(test: TestConsole, guid: string): Promise<SignalAnswer> {
+  const found = findSample('check_run.completed#0');
+  if (found.kind !== 'sample') throw new Error(found.detail);
+  const body = Buffer.from(JSON.stringify(found.sample.payload));
+  const headers = {
+    'content-type': 'application/json',
+    'x-github-event': 'check_run',
+    'x-github-delivery': guid,
+    'x-github-hook-id': '1',
+  };
+  const request = { sourceId: 'acme', rawBody: body, headers, receivedAt: new Date(), traceparent: null };
+  const { signal } = readWebhook(request);
+  const payload = { mediaType: 'application/json', body };
+  return admissionOf(test).submit({ signal, tenant: 'default', payload });
+}
 
 /** An admitted run, as the builders know it. */
 export async function admitted(test: TestConsole, change: Partial<Signal> = {}): Promise<SeededRun> {

@@ -2,7 +2,20 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { aConsole, type TestConsole } from './a-console.js';
 
-const PAGES = ['/', '/login', '/runs/run_x', '/why?ref=a%26b', '/receipts', '/demo', '/demo/1%2Fx', '/docs'];
+const PAGES = [
+  '/',
+  '/login',
+  '/runs/run_x',
+  '/why?ref=a%26b',
+  '/receipts',
+  '/schedules',
+  '/schedules/sch_x',
+  '/goals',
+  '/goals/goal_x',
+  '/demo',
+  '/demo/1%2Fx',
+  '/docs',
+];
 
 describe('the web console', () => {
   let test: TestConsole;

@@ -130,6 +130,25 @@ describe('POST /v1/work', () => {
     expect(await world.sql('select 1 from headgate.task')).toEqual([]);
   });
 
+  it('holds a body to the bounds of every delivery: one that breaks them is MALFORMED and starts nothing', async () => {
+    const { world, ask } = await aDesk();
+    const deep = `${'['.repeat(9_000)}${']'.repeat(9_000)}`;
+    const replies = [
+      await ask('{"route":"fix","route":"other"}'),
+      await ask(`{"route":"fix","inputs":${deep}}`),
+      await ask('{"route":"fix","reason":"a\\u0000b"}'),
+      await ask('{"route":"fix","inputs":"\\ud800"}'),
+      await ask('{"route":"fix","inputs":1e999}'),
+      await ask(''),
+    ];
+    expect(replies.map(({ status, body }) => [status, body['code']])).toEqual(
+      replies.map(() => [400, 'MALFORMED']),
+    );
+    expect(replies[0]?.body['detail']).toContain('holds a key twice');
+    expect(await receipts(world)).toHaveLength(replies.length);
+    expect(await world.sql('select 1 from headgate.task')).toEqual([]);
+  });
+
   it('I6: says 503 while the head cannot be read, and decides nothing', async () => {
     const { world, ask, reader } = await aDesk();
     reader.answer = { kind: 'unavailable', detail: 'The disk is gone.' };

@@ -1,10 +1,17 @@
 /** Every background job of the reconciler, once (law 8). */
 import type { Job } from './job.js';
+import { expiredApprovals } from './jobs/approvals.js';
 import { deadWorkers, orphanLatches, overdueItems, overdueSignals } from './jobs/due.js';
 import { untoldFeedback } from './jobs/feedback.js';
 import { unresolvedHeads } from './jobs/heads.js';
 import { missingHints, strayHints } from './jobs/hints.js';
-import { forgetExpired, forgetUnseen, partitionsKept } from './jobs/housekeeping.js';
+import {
+  forgetExpired,
+  forgetUnseen,
+  historyTrimmed,
+  partitionsKept,
+  signalsTrimmed,
+} from './jobs/housekeeping.js';
 import { brokenLatches } from './jobs/latches.js';
 import { unknownOperations } from './jobs/operations.js';
 import { reapExpired } from './jobs/reap.js';
@@ -36,6 +43,7 @@ export const JOBS: readonly Job[] = [
   brokenLatches,
   overdueItems,
   overdueSignals,
+  expiredApprovals,
   unknownOperations,
   unresolvedHeads,
   untoldFeedback,
@@ -44,4 +52,6 @@ export const JOBS: readonly Job[] = [
   partitionsKept,
   forgetExpired,
   forgetUnseen,
+  historyTrimmed,
+  signalsTrimmed,
 ];

@@ -66,6 +66,7 @@ function loopOf({ job, tick }: PreparedJob, timing: ReconcilerTiming, context: S
     get periodMs() {
       return periodMs(job.period, timing, context);
     },
+    ...(job.period === 'read' ? { idlePeriodMs: Math.max(timing.readMs, timing.idleReadMs) } : {}),
     logger: context.logger,
     tick,
     onFailure: () => metrics.jobFailures.add(1, { job: job.name }),

@@ -6,6 +6,8 @@ export interface ReconcilerTiming {
   readonly reapMs: number | null;
   /** Between two looks for what has to be read or told at a forge: somebody waits for it. */
   readonly readMs: number;
+  /** The longest pause between two such looks while there is nothing. */
+  readonly idleReadMs: number;
   /** Between two rounds of a repair. */
   readonly repairMs: number;
   /** Between two looks at which source is due. */
@@ -23,6 +25,7 @@ export interface ReconcilerTiming {
 export const RECONCILER_TIMING: ReconcilerTiming = {
   reapMs: null,
   readMs: 2_000,
+  idleReadMs: 5_000,
   repairMs: 60_000,
   lookMs: 2_000,
   housekeepingMs: 3_600_000,

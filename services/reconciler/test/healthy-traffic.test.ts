@@ -19,6 +19,7 @@ import {
   eventually,
   expireLease,
   finishRun,
+  needsApproval,
   offerRun,
   type SeededRun,
   seedRun,
@@ -101,7 +102,7 @@ async function work(
       await finishRun(db, lease, failure('SETUP_FAILED'));
       return;
     case 'proposes':
-      await finishRun(db, lease, { kind: 'needs-approval' });
+      await finishRun(db, lease, needsApproval());
       return;
     case 'cancelled-running':
       await cancelRun(db.service, run.runId, cancel);

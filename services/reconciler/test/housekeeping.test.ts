@@ -1,4 +1,5 @@
 /** Partitions, retention, and what is remembered for a time. */
+import { systemIds } from '@headgate/domain';
 import { deliveries, idempotencyKeys, partitions } from '@headgate/store';
 import { withClient } from '@headgate/testkit';
 import { describe, expect, test } from 'vitest';
@@ -87,4 +88,123 @@ test('I8: deliveries and idempotency keys are forgotten when their time is over,
   await world.reconciler().round('forget-expired');
   expect(await world.rows('select event_id as key from headgate.delivery')).toEqual([{ key: 'fresh' }]);
   expect(await world.rows('select key from headgate.idempotency_key')).toEqual([{ key: 'fresh' }]);
+});
+
+describe('retention.history', () => {
+  const scheduleId = systemIds.next('sch');
+
+  /** A schedule that ticked every hour for so many hours, each counted as the ticker counts. */
+  async function tickedFor(world: World, hours: number): Promise<void> {
+    await world.rows(
+      `with made as (
+         insert into headgate.schedule (id, tenant_id, route, ordinal, spec, policy_version)
+         values ($1, $2, 'nightly', 0, '{}', 1) on conflict do nothing
+       ), ticks as (
+         insert into headgate.schedule_tick
+           (schedule_id, nominal_at, until_at, target, tenant_id, count, bucket, reason_code, origin, created_at)
+         select $1, at, at, '', $2, 1, case when n % 10 = 0 then 'skipped' else 'fired' end, 'NOTHING_FOUND', 'timer', at
+           from (select n, date_trunc('hour', now()) - n * interval '1 hour' as at from generate_series(1, $3::int) n) t
+         returning schedule_id, tenant_id, origin, bucket, count
+       )
+       insert into headgate.schedule_count (schedule_id, tenant_id, origin, bucket, total)
+       select schedule_id, tenant_id, origin, bucket, sum(count) from ticks group by 1, 2, 3, 4`,
+      [scheduleId, world.tenant.id, hours],
+    );
+  }
+  const kept = (world: World) =>
+    world.rows<{ ticks: number; hours: number }>(
+      `select count(*)::int as ticks, round(extract(epoch from now() - min(nominal_at)) / 3600)::int as hours
+         from headgate.schedule_tick`,
+    );
+  const counts = (world: World) =>
+    world.rows('select origin, bucket, total::int from headgate.schedule_count order by 1, 2');
+
+  test('I2: old ticks go in bounded steps and their totals stay: every nominal time is still in exactly one bucket', async () => {
+    const world = await aWorld();
+    const days = 91;
+    await tickedFor(world, days * 24 + 4_500);
+    const before = await counts(world);
+    const reconciler = world.reconciler();
+    // 4 500 hours and the 91st day are past retention: two whole steps of 2 000, and a last one.
+    expect(await reconciler.round('history')).toBe('busy');
+    expect(await reconciler.round('history')).toBe('busy');
+    expect(await reconciler.round('history')).toBe('idle');
+    expect(await reconciler.round('history')).toBe('idle');
+    const [left] = await kept(world);
+    expect(left?.hours).toBeLessThanOrEqual(90 * 24 + 1);
+    expect(left?.ticks).toBeGreaterThanOrEqual(90 * 24 - 1);
+    expect(await counts(world)).toEqual(before);
+  });
+
+  test('a schedule that seldom ticks keeps its newest ticks, whatever their age', async () => {
+    const world = await aWorld();
+    await tickedFor(world, 300);
+    await world.rows(
+      `update headgate.schedule_tick set nominal_at = nominal_at - interval '1 year', created_at = created_at - interval '1 year'`,
+    );
+    await Promise.all([world.reconciler().round('history'), world.reconciler().round('history')]);
+    expect(await kept(world)).toMatchObject([{ ticks: 200 }]);
+  });
+
+  test('a tick of long ago that a person had made lately stays', async () => {
+    const world = await aWorld();
+    await tickedFor(world, 300);
+    await world.rows(`update headgate.schedule_tick set nominal_at = nominal_at - interval '1 year'`);
+    await world.reconciler().round('history');
+    expect(await kept(world)).toMatchObject([{ ticks: 300 }]);
+  });
+
+  test('observations, done requests, told feedback and signals of dropped receipts go; what is not over stays', async () => {
+    const world = await aWorld();
+    const { id: tenantId } = world.tenant;
+    const long = "headgate.uuid7_floor(now() - interval '100 days')";
+    const late = (n: string) => `(left(${long}::text, 24) || lpad(to_hex(${n}), 12, '0'))::uuid`;
+    const goalId = systemIds.next('goal');
+    await world.rows(
+      `insert into headgate.goal (id, tenant_id, route, ordinal, target, repository, spec, policy_version)
+       values ($1, $2, 'goal', 0, '42', 'acme/api', '{}', 1)`,
+      [goalId, tenantId],
+    );
+    await world.rows(
+      `insert into headgate.observation (id, goal_id, tenant_id, epoch, number, run_id, outcome, observed_at)
+       select headgate.uuid7(n), $1, $2, 1, n, headgate.uuid7(n), 'open',
+              case when n <= 70 then now() - interval '100 days' else now() end from generate_series(1, 90) n`,
+      [goalId, tenantId],
+    );
+    await world.rows(
+      `insert into headgate.schedule_request (id, schedule_id, tenant_id, kind, from_at, until_at, state, requested_by)
+       select ${late('n')}, $1, $2, 'trigger', now(), now(), case when n = 3 then 'pending' else 'done' end, 'test'
+         from generate_series(1, 3) n
+       union all select headgate.uuid7(), $1, $2, 'trigger', now(), now(), 'done', 'test'`,
+      [scheduleId, tenantId],
+    );
+    await world.rows(
+      `insert into headgate.feedback (receipt_id, tenant_id, source, repository, number, comment_id, reason_code, message, state)
+       select ${late('n')}, $1, 'acme', 'acme/api', '7', n::text, 'ACTOR_NOT_ALLOWED', 'no',
+              case when n = 3 then 'ambiguous' else 'confirmed' end from generate_series(1, 3) n`,
+      [tenantId],
+    );
+    await world.rows(
+      `insert into headgate.task_signal (task_id, receipt_id, tenant_id)
+       select ${late('1')}, ${late('n')}, $1 from generate_series(1, 6000) n
+       union all select ${late('1')}, headgate.uuid7(), $1`,
+      [tenantId],
+    );
+    const reconciler = world.reconciler();
+    expect(await reconciler.round('history')).toBe('idle');
+    expect(await reconciler.round('task-signals')).toBe('busy');
+    expect(await reconciler.round('task-signals')).toBe('idle');
+    const left = await world.rows<{ what: string; rows: number }>(
+      `select 'observations' as what, count(*)::int as rows from headgate.observation
+       union all select 'requests', count(*)::int from headgate.schedule_request
+       union all select 'feedback', count(*)::int from headgate.feedback
+       union all select 'signals', count(*)::int from headgate.task_signal`,
+    );
+    expect(Object.fromEntries(left.map(({ what, rows }) => [what, rows]))).toEqual({
+      observations: 50,
+      requests: 2,
+      feedback: 1,
+      signals: 1,
+    });
+  });
 });

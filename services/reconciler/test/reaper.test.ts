@@ -1,5 +1,5 @@
 /** Q4: what happens when a lease runs out, and in every race around it. */
-import type { RunId } from '@headgate/domain';
+import { formatId, type RunId } from '@headgate/domain';
 import { leases, placementViolations, reap } from '@headgate/store';
 import { armFailPoint } from '@headgate/telemetry';
 import {
@@ -293,4 +293,24 @@ describe('a reaper that dies', () => {
     await world.reconciler().round('reap');
     expect(await read(world, run.runId)).toEqual({ status: 'QUEUED', lost: 1, attempts: ['lost'] });
   });
+});
+
+test('Q32: the line about a lease that was taken names its run by every name that a person may search for', async () => {
+  const lines: Record<string, unknown>[] = [];
+  const log = { write: (line: string): void => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  const world = await aWorld({ log });
+  const { run, lease } = await expired(world);
+  await world.reconciler().round('reap');
+  expect(lines.filter(({ msg }) => msg === 'an expired lease was taken')).toMatchObject([
+    {
+      tenant: 'default',
+      workKey: run.workKey,
+      runId: formatId('run', run.runId),
+      attempt: 1,
+      leaseId: formatId('lease', lease.leaseId),
+      workerId: formatId('wkr', lease.workerId),
+      status: 'QUEUED',
+      reasonCode: 'WORKER_LOST',
+    },
+  ]);
 });

@@ -37,12 +37,14 @@ export interface Repair {
 export interface WorldOptions {
   readonly policy?: Policy;
   readonly redis?: { readonly url: string; readonly prefix?: string };
+  /** Where the log goes; by default nowhere. */
+  readonly log?: { write(line: string): void };
 }
 
 export async function aWorld(options: WorldOptions = {}): Promise<World> {
   const db = await testStore();
   const tenant = await seedTenant(db, options.policy === undefined ? {} : { policy: options.policy });
-  const context = await contextOf(db, options.redis ?? null);
+  const context = await contextOf(db, options.redis ?? null, options.log);
   const rows = <Row extends object>(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> =>
     db.service.use((c) => c.query<Row>(sql, values));
   return {
@@ -71,6 +73,7 @@ export async function aWorld(options: WorldOptions = {}): Promise<World> {
 export async function contextOf(
   db: TestStore,
   redis: WorldOptions['redis'] | null = null,
+  log?: WorldOptions['log'],
 ): Promise<ServiceContext> {
   const read = readSettings({ HEADGATE_DATA_DIR: temporaryDataFolder(), LOG_LEVEL: 'silent' });
   if (!read.ok) throw new Error('the settings are wrong');
@@ -81,7 +84,10 @@ export async function contextOf(
     apiUrl: db.urls.apiUrl,
     redisUrl: redis?.url ?? null,
     ...(redis?.prefix === undefined ? {} : { hintPrefix: redis.prefix }),
-    logger: createLogger('test', { level: 'silent' }),
+    logger: createLogger(
+      'test',
+      log === undefined ? { level: 'silent' } : { level: 'info', destination: log },
+    ),
   });
   atEnd(() => context.close());
   await context.policy.refresh();

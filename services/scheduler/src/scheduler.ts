@@ -5,7 +5,8 @@
  *
  * Any number may run: each step is a transaction that is safe beside itself in another process (see admission,
  * dispatch). Wake-ups and memory only say where to look; a scheduler that lost both finds everything within five
- * seconds. An idle system is asked one statement a second. Each step is tried though another one failed.
+ * seconds. A system in which something waits or runs is asked one statement a second, and an idle one every 2.5 s: whoever
+ * admits, frees or puts off wakes a scheduler. Each step is tried though another one failed.
  */
 import { Admission } from '@headgate/admission';
 import { DISPATCH_TIMING, Dispatcher, type DispatchTiming } from '@headgate/dispatch';
@@ -19,6 +20,8 @@ export interface SchedulerOptions {
 }
 
 const TICK_MS = 1_000;
+/** The longest pause while nothing waits and nothing runs. */
+const IDLE_TICK_MS = 2_500;
 const SCAN_EVERY_MS = 5_000;
 const PROMOTE_AT_ONCE = 100;
 /** Turns in a row that only read on behind blocked heads; then the loop rests. */
@@ -66,6 +69,7 @@ class Scheduler implements Service {
     this.#loop = new Loop({
       name: 'scheduler',
       periodMs: TICK_MS,
+      idlePeriodMs: IDLE_TICK_MS,
       logger,
       tick: () => this.#tick(),
       onFailure: () => metrics.jobFailures.add(1, { job: 'scheduler' }),
@@ -126,7 +130,8 @@ class Scheduler implements Service {
     const dispatched = (await steps.try(() => this.#dispatch())) ?? 0;
     testSignal('scheduler.ticked', { dispatched, ...due });
     steps.throwFirst();
-    return dispatched > 0 ? 'busy' : 'idle';
+    if (dispatched > 0) return 'busy';
+    return due.waits ? 'waiting' : 'idle';
   }
 
   async #upkeep(): Promise<void> {

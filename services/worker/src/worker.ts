@@ -2,8 +2,8 @@
  * The worker: claims what it can run, runs it under a lease that it keeps, hands it in, and goes in order.
  *
  *   hints, polling ─► claim desk ─► lease (keeper thread) ─► execute ─► finisher
- *        ▲                                                     │
- *        └────────────────── a slot is free again ─────────────┘
+ *                         ▲                                               │
+ *                         └──── refill: dispatches into the free slot ◄───┘
  *
  *   new ─► running ─► draining ─► drained ─► stopped     forward only, each step at most once
  *
@@ -20,22 +20,17 @@ import { Loop, type Service, type ServiceContext, type TickResult } from '@headg
 import { AuthoritativeReader } from '@headgate/sources';
 import type { ActivePolicy } from '@headgate/store';
 import { type Logger, metrics, testSignal } from '@headgate/telemetry';
-import { FreedSlots } from './freed-slots.js';
+import { ActiveRuns } from './active-runs.js';
 import { ClaimDesk, type ClaimedOrder } from './hints/claim-desk.js';
 import { IntakeOfHints } from './hints/intake-of-hints.js';
-import type { HeldLease } from './keeper/held-lease.js';
+import { Refill } from './hints/refill.js';
 import { LeaseKeeper } from './keeper/keeper.js';
 import { DEFAULT_GRACE_MS, slotsFromEnvironment, WORKER_TIMING, type WorkerOptions } from './options.js';
 import { Registration, sameTiming } from './registration.js';
 import { execute } from './run/execute.js';
-import { Finisher } from './run/finisher.js';
+import { type Finished, Finisher } from './run/finisher.js';
 import { StageWriter } from './run/stage-writer.js';
-
-interface Active {
-  readonly runId: RunId;
-  readonly lease: HeldLease;
-  readonly done: Promise<void>;
-}
+import { within } from './within.js';
 
 type State = 'new' | 'running' | 'draining' | 'drained' | 'stopped';
 
@@ -66,20 +61,17 @@ class WorkerService implements Service {
   readonly #context: ServiceContext;
   readonly #logger: Logger;
   readonly #timing;
-  readonly #slots: number;
   readonly #graceMs: number;
-  /** By lease: a dropped attempt of a run may still be ending when the run comes back. */
-  readonly #active = new Map<string, Active>();
+  readonly #active: ActiveRuns;
   readonly #registration: Registration;
   readonly #keeper: LeaseKeeper;
   readonly #desk: ClaimDesk;
   readonly #intake: IntakeOfHints;
   readonly #stages: StageWriter;
   readonly #finisher: Finisher;
-  readonly #freed: FreedSlots;
+  readonly #refill: Refill;
   readonly #registering: Loop;
   readonly #ends: (() => void)[] = [];
-  readonly #execute: (order: ClaimedOrder, lease: HeldLease, workerId: WorkerId) => Promise<void>;
   #state: State = 'new';
   #adaptedTo: ActivePolicy | null = null;
   #onReady: (() => void)[] = [];
@@ -96,7 +88,7 @@ class WorkerService implements Service {
     const pool = database.service;
     const timing = { ...WORKER_TIMING, ...options.timing };
     this.#timing = timing;
-    this.#slots = options.slots ?? slotsFromEnvironment(process.env);
+    const slots = options.slots ?? slotsFromEnvironment(process.env);
     this.#graceMs = options.graceMs ?? DEFAULT_GRACE_MS;
     const name = options.name ?? `${hostname()}-${process.pid}`;
     this.#logger = context.logger.child({ worker: name });
@@ -108,7 +100,7 @@ class WorkerService implements Service {
         ids,
         logger,
         name,
-        slots: this.#slots,
+        slots,
         queues: options.queues ?? null,
       },
       probed.capabilities,
@@ -130,7 +122,6 @@ class WorkerService implements Service {
       retryMs: timing.retryMs,
       onHeld: () => this.#keeper.beatNow(),
     });
-    this.#freed = new FreedSlots(bus);
     this.#finisher = new Finisher({
       pool,
       random: context.random,
@@ -140,9 +131,10 @@ class WorkerService implements Service {
     // What nobody would renew is not claimed.
     const self = () =>
       this.#state === 'running' && this.#keeper.isReady ? this.#registration.current : null;
-    const freeSlots = () => Math.max(0, this.#slots - this.#active.size);
+    const freeSlots = () => this.#active.freeSlots;
     this.#desk = new ClaimDesk({
       pool,
+      bus,
       reader:
         options.reader ??
         new AuthoritativeReader({
@@ -164,7 +156,27 @@ class WorkerService implements Service {
       onClaimed: (orders, askedAtMs, workerId) => this.#begin(orders, askedAtMs, workerId),
       onNotReady: () => this.#keeper.beatNow(),
     });
-    this.#intake = new IntakeOfHints({ bus, pool, clock, logger, timing, desk: this.#desk, self, freeSlots });
+    this.#intake = new IntakeOfHints({
+      bus,
+      pool,
+      clock,
+      logger,
+      timing,
+      desk: this.#desk,
+      self,
+      freeSlots,
+      spokenFor: () => this.#refill.spokenFor,
+    });
+    this.#refill = new Refill({
+      pool,
+      bus,
+      logger,
+      policy: () => policy.current(),
+      self,
+      freeSlots: () => freeSlots() - this.#desk.deciding,
+      decide: (rows) => this.#desk.decide(rows),
+      onChange: () => this.#intake.slotsChanged(),
+    });
     this.#registering = new Loop({
       name: 'worker.register',
       periodMs: REGISTER_MS,
@@ -173,29 +185,29 @@ class WorkerService implements Service {
       onFailure: () => metrics.jobFailures.add(1, { job: 'worker.register' }),
     });
     const runtime = new CommandRuntime(probed.sandbox.provider, clock);
-    this.#execute = (order, lease, workerId) =>
-      execute(
-        {
-          pool,
-          paths,
-          ids,
-          clock,
-          keeper: this.#keeper,
-          stages: this.#stages,
-          finisher: this.#finisher,
-          runtime,
-          sandbox: probed.sandbox,
-          timing,
-          logger,
-          workerId,
-          currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
-          settleMs: options.settleMs ?? null,
-          attempt: options.attempt ?? null,
-          secrets: { env: process.env, baseDir: dirname(context.settings.configPath) },
-        },
-        order,
-        lease,
-      );
+    const parts = {
+      pool,
+      paths,
+      ids,
+      clock,
+      keeper: this.#keeper,
+      stages: this.#stages,
+      finisher: this.#finisher,
+      runtime,
+      sandbox: probed.sandbox,
+      timing,
+      logger,
+      currentPolicy: async () => (await policy.refresh()) ?? policy.current(),
+      settleMs: options.settleMs ?? null,
+      attempt: options.attempt ?? null,
+      secrets: { env: process.env, baseDir: dirname(context.settings.configPath) },
+    };
+    this.#active = new ActiveRuns({
+      slots,
+      keeper: this.#keeper,
+      execute: (order, lease, workerId) => execute({ ...parts, workerId }, order, lease),
+      onSlotFreed: (run, finished) => this.#refill.slotFreed(run, isFollowed(finished)),
+    });
   }
 
   async start(): Promise<void> {
@@ -264,22 +276,14 @@ class WorkerService implements Service {
 
   #begin(orders: readonly ClaimedOrder[], askedAtMs: number, workerId: WorkerId): void {
     for (const order of orders) {
-      const { runId, fencingToken, leaseId } = order.run;
-      const lease = this.#keeper.hold({ runId, fencingToken, leaseId }, askedAtMs);
-      const done = this.#execute(order, lease, workerId).finally(() => {
-        this.#active.delete(leaseId);
-        this.#keeper.release(lease);
-        this.#intake.slotsChanged();
-        this.#freed.slotOf(order.run);
-      });
-      this.#active.set(leaseId, { runId, lease, done });
+      const lease = this.#active.begin(order, askedAtMs, workerId);
       // Claimed while the worker began to drain.
       if (this.#state !== 'running') lease.handBack();
     }
   }
 
   #hearCancel(runId: RunId): void {
-    if ([...this.#active.values()].some((active) => active.runId === runId)) this.#keeper.beatNow();
+    if (this.#active.has(runId)) this.#keeper.beatNow();
   }
 
   /** What the heartbeat found in our own row. */
@@ -287,7 +291,7 @@ class WorkerService implements Service {
     if (this.#registration.current?.workerId !== workerId || this.#state !== 'running') return;
     if (state === 'UNKNOWN') {
       this.#logger.error(
-        { workerId, leases: this.#active.size },
+        { workerId, leases: this.#active.count },
         'declared dead: dropping all, registering anew',
       );
       this.#keeper.loseAll();
@@ -306,49 +310,45 @@ class WorkerService implements Service {
       return;
     }
     this.#state = 'draining';
-    this.#logger.info({ runs: this.#active.size, graceMs }, 'draining');
+    this.#logger.info({ runs: this.#active.count, graceMs }, 'draining');
     const startedMs = this.#context.clock.monotonicMs();
     await Promise.all([
       this.#registering.stop(1_000),
       this.#intake.close(1_000),
       within(1_000, this.#registration.setState('DRAINING')),
     ]);
-    await within(2_000, this.#desk.idle());
+    await within(2_000, Promise.all([this.#refill.idle(), this.#desk.idle()]));
     const leftMs = graceMs - (this.#context.clock.monotonicMs() - startedMs);
-    if (leftMs > 0) await within(leftMs, this.#allDone());
+    if (leftMs > 0) await within(leftMs, this.#active.allDone());
     await this.#handBack();
     await within(2_000, this.#registration.setState('STOPPED'));
     this.#state = 'drained';
     for (const resolve of this.#onReady.splice(0)) resolve();
-    testSignal('worker.drained', { left: this.#active.size });
+    testSignal('worker.drained', { left: this.#active.count });
   }
 
   /** What did not finish in its grace goes back, seal kept. */
   async #handBack(): Promise<void> {
-    for (const { lease } of this.#active.values()) lease.handBack();
+    this.#active.handBack();
     const { killGraceMs, stopConfirmMs, pushGraceMs, stopWithinMs } = this.#timing;
     const boundMs = Math.min(killGraceMs + stopConfirmMs + pushGraceMs, stopWithinMs);
-    await within(boundMs, this.#allDone());
+    await within(boundMs, this.#active.allDone());
   }
 
   async #stop(): Promise<void> {
     const { stopWithinMs } = this.#timing;
     // Without a drain before it, there is no grace.
     this.#draining ??= this.#drain(0);
-    if (this.#state === 'draining') for (const { lease } of this.#active.values()) lease.handBack();
+    if (this.#state === 'draining') this.#active.handBack();
     await within(stopWithinMs, this.#draining);
     this.#state = 'stopped';
     for (const end of this.#ends.splice(0)) end();
-    for (const { lease } of this.#active.values()) lease.end('lost');
+    this.#active.lose();
     this.#finisher.stop();
-    await within(1_000, this.#allDone());
+    await within(1_000, this.#active.allDone());
     await this.#keeper.stop();
     for (const resolve of this.#onReady.splice(0)) resolve();
     testSignal('worker.stopped', {});
-  }
-
-  async #allDone(): Promise<void> {
-    while (this.#active.size > 0) await Promise.all([...this.#active.values()].map(({ done }) => done));
   }
 
   async #sweep(): Promise<void> {
@@ -366,18 +366,6 @@ class WorkerService implements Service {
   }
 }
 
-/** Waits for it, but no longer; a fault counts as its end. */
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([
-    work.then(
-      () => undefined,
-      () => undefined,
-    ),
-    late,
-  ]);
-  clearTimeout(timer);
-}
+/** Unknown counts as yes: a scheduler that looks in vain costs little. */
+const isFollowed = (finished: Finished | null): boolean =>
+  finished?.kind !== 'finished' || finished.isFollowed !== false;

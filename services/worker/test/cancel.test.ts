@@ -29,9 +29,7 @@ async function cancelledAt(
   try {
     const run = await shop.offer(spec);
     await held.reached;
-    expect((await cancel(shop, run))?.result).toBe(
-      point === 'worker.verdict.written' ? 'ended' : 'requested',
-    );
+    expect((await cancel(shop, run))?.result).toBe(point === 'worker.claim.before' ? 'ended' : 'requested');
     held.release();
     await shop.reaches(run.runId, 'CANCELLED', 30_000);
     return run;
@@ -44,7 +42,7 @@ describe('Q5: a cancel', () => {
   it('before the lease, or while the workspace is prepared: no agent is ever started', async () => {
     const shop = await workshop();
     await shop.worker();
-    const waiting = await cancelledAt(shop, 'worker.verdict.written');
+    const waiting = await cancelledAt(shop, 'worker.claim.before');
     expect(await phaseOf(shop, waiting)).toMatchObject({ phase: 'QUEUED', attempt: null });
     const preparing = await cancelledAt(shop, 'worker.workspace.prepared');
     expect(await phaseOf(shop, preparing)).toMatchObject({ attempt: 'cancelled' });

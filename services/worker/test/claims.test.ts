@@ -166,7 +166,7 @@ describe('claims', () => {
 
   it('Q7: a policy that was activated between verdict and claim is read, and the run judged again under it', async () => {
     const shop = await workshop();
-    const held = armFailPoint('worker.verdict.written', 'hold@1');
+    const held = armFailPoint('worker.claim.before', 'hold@1');
     atEnd(() => held.disarm());
     const stays = await shop.offer();
     await shop.worker();
@@ -183,7 +183,7 @@ describe('claims', () => {
     await dispatchRun(shop.db, stays);
     await shop.reaches(stays.runId, 'SUCCEEDED');
 
-    const heldAgain = armFailPoint('worker.verdict.written', 'hold@1');
+    const heldAgain = armFailPoint('worker.claim.before', 'hold@1');
     atEnd(() => heldAgain.disarm());
     const goes = await shop.offer();
     await heldAgain.reached;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { formatId } from '@headgate/domain';
-import { queueItems, reap } from '@headgate/store';
+import { dueItems, reap } from '@headgate/store';
 import type { FailPoint } from '@headgate/telemetry';
 import {
   atEnd,
@@ -22,7 +22,7 @@ import { eventsOf, rowsOf, type Workshop, workshop } from './workshop.js';
 
 /** Every point that a worker passes on the way of one run. */
 const ALL: readonly FailPoint[] = [
-  'worker.verdict.written',
+  'worker.claim.before',
   'worker.claim.committed',
   'worker.workspace.prepared',
   'worker.agent.started',
@@ -75,7 +75,7 @@ async function takeOver(shop: Workshop, run: SeededRun): Promise<void> {
   await reap(shop.db.service, { limit: 10, graceMs: 1_000, random: () => 0.5, actor: 'test' });
   await eventually(
     async () => {
-      await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10));
+      await shop.db.service.transaction((c) => dueItems.promote(c, 10));
       const [item] = await rowsOf<{ state: string }>(
         shop,
         'select state from headgate.queue_item where run_id = $1',

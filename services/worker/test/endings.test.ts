@@ -1,8 +1,8 @@
 import { formatId, type RunSpec } from '@headgate/domain';
 import { chooseSandbox, PidNamespace, ProcessGroup } from '@headgate/runtimes';
-import { publications, queueItems, runs } from '@headgate/store';
+import { approvals, dueItems } from '@headgate/store';
 import { armFailPoint } from '@headgate/telemetry';
-import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, someLimits } from '@headgate/testkit';
+import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, say, someLimits } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { DEFECT, eventsOf, exampleAgent, rowsOf, type Workshop, workshop } from './workshop.js';
 
@@ -20,6 +20,7 @@ const artifactsOf = async (shop: Workshop, run: SeededRun) =>
       [run.runId],
     )
   ).map((row) => row.name);
+const requestOf = (shop: Workshop, run: SeededRun) => shop.db.service.use((c) => approvals.of(c, run.runId));
 const branchOf = (run: SeededRun) => `agent/${formatId('task', run.taskId)}/${formatId('run', run.runId)}`;
 
 /** One attempt, no retry, so that its reason is the run's end. */
@@ -135,7 +136,8 @@ describe('what is published', () => {
     expect(await shop.repository.pushes()).toEqual([]);
     expect(await artifactsOf(shop, run)).toEqual(['agent.log', 'changes.patch']);
 
-    await release(shop, run);
+    expect(await say(shop.db, run, 'publish')).toMatchObject({ status: 'QUEUED' });
+    await dispatchRun(shop.db, run);
     await shop.reaches(run.runId, 'SUCCEEDED');
 
     expect(await shop.repository.pushes()).toHaveLength(1);
@@ -154,7 +156,7 @@ describe('what is published', () => {
       what: 'the first attempt has failed after it was sealed',
     });
     await eventually(
-      async () => (await shop.db.service.transaction((c) => queueItems.promoteDue(c, 10))).length > 0,
+      async () => (await shop.db.service.transaction((c) => dueItems.promote(c, 10))).length > 0,
       {
         what: 'its back-off is over',
       },
@@ -162,7 +164,7 @@ describe('what is published', () => {
     await dispatchRun(shop.db, run);
     await shop.reaches(run.runId, 'WAITING_APPROVAL');
     expect(await shop.repository.pushes()).toEqual([]);
-    expect(await shop.db.service.use((c) => publications.isApproved(c, run.runId))).toBe(false);
+    expect(await requestOf(shop, run)).toMatchObject({ subject: 'proposal', outcome: null });
   });
 
   it('Q7: a route that has become stricter since admission pushes nothing', async () => {
@@ -250,27 +252,3 @@ describe('what is published', () => {
     expect(item).toEqual({ state: 'delayed', waits: 'backoff' });
   });
 });
-
-/** As a person's "publish": out of WAITING_APPROVAL, with an item, dispatched. */
-async function release(shop: Workshop, run: SeededRun): Promise<void> {
-  await shop.db.service.transaction(async (c) => {
-    await runs.move(c, [
-      {
-        runId: run.runId,
-        from: 'WAITING_APPROVAL',
-        to: 'QUEUED',
-        reasonCode: null,
-        actor: 'mona',
-      },
-    ]);
-    await c.query(
-      `insert into headgate.queue_item
-         (run_id, tenant_id, state, visible_at, rank_at, enqueued_at, dispatch_no, task_id, exclusive_task,
-          task_type_id, risk, queue_id, agent_id)
-       select id, tenant_id, 'ready', clock_timestamp(), created_at, created_at, 1, task_id, true, $2, 0, $3, $4
-         from headgate.run where id = $1`,
-      [run.runId, shop.tenant.taskTypeId, shop.tenant.queueId, shop.tenant.agentId],
-    );
-  });
-  await dispatchRun(shop.db, run);
-}

@@ -24,6 +24,7 @@ const aRun = (change: Partial<DispatchedRun> = {}): DispatchedRun => ({
   source: 'acme',
   spec: aRunSpec({ verify: [] }),
   sealed: false,
+  traceparent: null,
   sourceAt: new Date('2026-01-01T00:00:00Z'),
   parentVersions: [],
   latestVersion: OLD,

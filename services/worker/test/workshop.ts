@@ -46,6 +46,8 @@ export interface WorkshopOptions {
   /** Through a proxy. */
   readonly serviceUrl?: (url: string) => string;
   readonly policy?: Partial<Omit<Policy, 'digest'>>;
+  /** Where the worker's log goes; by default nowhere. */
+  readonly log?: { write(line: string): void };
 }
 
 export interface Workshop {
@@ -168,7 +170,10 @@ export function contextFor(db: TestStore, dataDir: string, options: WorkshopOpti
     apiUrl: null,
     redisUrl: options.redis?.url ?? null,
     ...(options.redis === undefined ? {} : { hintPrefix: options.redis.prefix }),
-    logger: createLogger('test', { level: process.env['TEST_LOG'] ?? 'silent' }),
+    logger:
+      options.log === undefined
+        ? createLogger('test', { level: process.env['TEST_LOG'] ?? 'silent' })
+        : createLogger('test', { level: 'debug', destination: options.log }),
   });
 }
 

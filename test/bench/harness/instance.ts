@@ -37,7 +37,8 @@ export interface Instance {
   readonly active: ActivePolicy;
   /** Distinct pieces of work, admitted in batches. */
   admit(count: number, from: number): Promise<void>;
-  service(name: string, env?: Readonly<Record<string, string>>): Promise<RunningService>;
+  /** @param node another Node than ours: that of the peer which the service is measured beside. */
+  service(name: string, env?: Readonly<Record<string, string>>, node?: string): Promise<RunningService>;
   rows<T extends object>(sql: string, values?: readonly unknown[]): Promise<T[]>;
   close(): Promise<void>;
 }
@@ -80,18 +81,17 @@ export async function openInstance(
         await Promise.all(list.map((one) => admission.submit(one)));
       }
     },
-    service: async (service, env = {}) => {
+    service: async (service, env = {}, node = process.execPath) => {
       const isWorker = service === 'worker';
       const entry = isWorker ? 'test/bench/harness/worker.mjs' : `services/${service}/dist/main.js`;
       const port = await freePort();
-      const child = new Child(process.execPath, [...profiling(service), `${ROOT}${entry}`], {
+      const child = new Child(node, [...profiling(service), `${ROOT}${entry}`], {
         DATABASE_URL_SERVICE: way(urls.serviceUrl),
         DATABASE_URL_API: way(urls.apiUrl),
         ...(place.redis === null ? {} : { REDIS_URL: place.redis.url }),
         HEADGATE_DATA_DIR: `${place.folder}/${name}`,
         HEADGATE_PORT: String(port),
         LOG_LEVEL: 'warn',
-
         NODE_ENV: 'production',
         TEST_SECRET,
         ...env,

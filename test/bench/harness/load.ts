@@ -32,8 +32,11 @@ const CONNECTIONS = 64;
 const PATH = '/webhooks/forge';
 const NUMBER = '1234567890';
 
-/** A failed check of about 10 KB, its pull request and name by a number, so that each number is other work. */
-function body(): readonly string[] {
+/**
+ * A failed check of about 10 KB, its pull request and name by a number, so that each number is other work: the parts
+ * between which the number goes.
+ */
+export function failedCheck(): readonly string[] {
   const found = findSample('check_run.completed#0');
   if (found.kind === 'unknown') throw new Error(found.detail);
   const subject = {
@@ -71,7 +74,7 @@ export function makeRequests(
     readonly sameWork?: boolean;
   },
 ): Requests {
-  const parts = body();
+  const parts = failedCheck();
   const lines: string[] = [];
   for (let n = 0; n < options.count; n += 1) {
     const number = String(1_000_000_000 + options.from + (options.sameWork === true ? 0 : n));

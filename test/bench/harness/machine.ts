@@ -1,11 +1,12 @@
 /** What the figures were measured on. */
+import { execFileSync } from 'node:child_process';
 import { cpus, type as osType, release, totalmem } from 'node:os';
 import { withClient } from '@headgate/testkit/measure';
 import type { Place } from './place.js';
 
 export type Machine = Readonly<Record<string, string>>;
 
-export async function machine(place: Place, hasWrk: boolean): Promise<Machine> {
+export async function machine(place: Place, hasWrk: boolean, peersNode: string): Promise<Machine> {
   const settings = await withClient(place.postgres.url, async (client) => {
     const { rows } = await client.query<{ name: string; setting: string }>(
       `select name, setting from pg_settings
@@ -19,6 +20,7 @@ export async function machine(place: Place, hasWrk: boolean): Promise<Machine> {
     memory: `${Math.round(totalmem() / 1024 ** 3)} GB`,
     system: `${osType()} ${release()}`,
     node: process.version,
+    'node of intake and of what it is compared with': versionOf(peersNode),
     postgres: of('server_version'),
     durability: `fsync ${of('fsync')}, synchronous_commit ${of('synchronous_commit')}, full_page_writes ${of('full_page_writes')}, ${of('wal_sync_method')}`,
     'shared buffers': `${Math.round((Number(of('shared_buffers')) * 8) / 1024)} MB`,
@@ -26,3 +28,8 @@ export async function machine(place: Place, hasWrk: boolean): Promise<Machine> {
     load: hasWrk ? 'wrk, 64 connections' : 'autocannon, 64 connections',
   };
 }
+
+const versionOf = (node: string): string =>
+  node === process.execPath
+    ? process.version
+    : execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();

@@ -1,4 +1,5 @@
 /** What dispatch and claim cost with very much waiting, against hardly anything; and with the past pinned. */
+import { headsPerPair } from '@headgate/dispatch';
 import { type Database, dispatch, openDatabase } from '@headgate/store';
 import { createLogger } from '@headgate/telemetry';
 import {
@@ -32,9 +33,8 @@ interface Cost {
 }
 
 const SMALL = { runs: 1_000, tenants: 10 };
-/** Tenants of one turn, heads of each, and runs taken: as a dispatcher with 50 free slots asks. */
+/** Tenants of one turn, and runs taken: as a dispatcher with 50 free slots asks. */
 const PAIRS = 200;
-const HEADS = 800;
 const TAKEN = 50;
 const DEAD = 100_000;
 
@@ -138,7 +138,7 @@ async function once({ queueId, tenants }: Stage, line: Line): Promise<void> {
   const asked = tenants.slice(0, PAIRS);
   const outcome = await dispatch(line.db.service, {
     pairs: asked.map((tenantId) => ({ queueId, tenantId, after: null })),
-    headsPerPair: Math.floor(HEADS / PAIRS),
+    headsPerPair: (pairs) => headsPerPair(pairs, TAKEN),
     wait: true,
     choose: ({ heads }) => heads.slice(0, TAKEN).map((head) => head.runId),
   });

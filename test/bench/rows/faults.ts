@@ -1,6 +1,7 @@
 /** What it costs that a worker dies, and that Redis is emptied. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { emptyPrivateRedis } from '@headgate/embedded';
+import { type Sender, senderTo } from '../harness/delivery.js';
 import { type Instance, openInstance } from '../harness/instance.js';
 import type { Child } from '../harness/processes.js';
 import { median } from '../harness/rounds.js';
@@ -60,12 +61,15 @@ async function redisEmptied({ place }: Bench): Promise<readonly Row[]> {
   if (redis === null) return [];
   const instance = await openInstance(place, 'emptied');
   try {
+    const { url } = await instance.service('intake');
     await instance.service('scheduler');
     await instance.service('reconciler');
     await instance.service('worker');
-    await stretch(instance, 1_000, async () => {});
-    const calm = await stretch(instance, 10_000, async () => {});
-    const emptied = await stretch(instance, 20_000, async () => emptyPrivateRedis(redis.url));
+    const waits = (name: string, halfWay: () => Promise<unknown>) =>
+      stretch(instance, senderTo(url, name), name, halfWay);
+    await waits('warm-up', async () => {});
+    const calm = await waits('calm', async () => {});
+    const emptied = await waits('emptied', async () => emptyPrivateRedis(redis.url));
     return [
       {
         name: 'FLUSHALL under load: longest wait for a start, more than without',
@@ -81,14 +85,15 @@ async function redisEmptied({ place }: Bench): Promise<readonly Row[]> {
   }
 }
 
-/** Admits work at an even pace; how long each run waited for its claim, in seconds. */
+/** Sends deliveries at an even pace; how long each run waited from its admission to its claim, in seconds. */
 async function stretch(
   instance: Instance,
-  from: number,
+  sender: Sender,
+  name: string,
   halfWay: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   for (let n = 0; n < STARTS; n += 1) {
-    await instance.admit(1, from + n);
+    await sender.send();
     if (n === STARTS / 2) await halfWay();
     await delay(EVERY_MS);
   }
@@ -97,8 +102,8 @@ async function stretch(
     const rows = await instance.rows<{ waited: number | null }>(
       `select extract(epoch from r.started_at - r.created_at)::float8 as waited
          from headgate.run r join headgate.receipt x on x.id = r.receipt_id
-        where x.target_id::bigint between $1 + 1000 and $1 + 1000 + $2 - 1`,
-      [from, STARTS],
+        where x.event_id like '%' || $1 || '-%'`,
+      [name],
     );
     if (rows.length === STARTS && rows.every(({ waited }) => waited !== null))
       return rows.map(({ waited }) => waited ?? 0);

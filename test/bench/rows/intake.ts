@@ -1,15 +1,22 @@
-/** Signed webhooks through the real intake process, beside a load generator and Postgres on the same cores. */
+/**
+ * Signed webhooks through the real intake process, beside a load generator and Postgres on the same cores.
+ *
+ * What it is compared with gets the same: the same bodies, the same durable Postgres, the same Node, the same load, and
+ * a moment to warm up first. The plain inserts store each body by itself and do nothing else; no HTTP is in their way.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { TEST_SECRET } from '../../world/policy.js';
 import { openInstance } from '../harness/instance.js';
-import { load, makeRequests } from '../harness/load.js';
+import { load, makeRequests, type Requests } from '../harness/load.js';
 import { Child, peakRssMb } from '../harness/processes.js';
 import { interleaved } from '../harness/rounds.js';
 import type { Bench, Part } from '../harness/row.js';
 
 /** More than any process here can take in a second. */
 const MOST_PER_SECOND = 6_000;
+/** What is not measured: a process that has just started is busy with compiling itself. */
+const WARM_UP_SECONDS = 2;
 
 export const intake: Part = {
   name: 'intake',
@@ -17,7 +24,7 @@ export const intake: Part = {
     const { place, effort } = bench;
     const instance = await openInstance(place, 'intake');
     const plainUrl = await place.emptyDatabase('plain');
-    const { child, url } = await instance.service('intake');
+    const { child, url } = await instance.service('intake', {}, bench.peers.node);
     const peer = await expressPeer(bench, await place.emptyDatabase('express'));
     const count = MOST_PER_SECOND * effort.loadSeconds;
     const folder = (name: string) => `${place.folder}/requests-${name}`;
@@ -27,11 +34,16 @@ export const intake: Part = {
       );
       return row?.n ?? 0;
     };
-    const throwAt = (at: string, requests: ReturnType<typeof makeRequests>) =>
-      load(bench, { url: at, seconds: effort.loadSeconds, requests });
+    const throwAt = (at: string, requests: ReturnType<typeof makeRequests>, seconds = effort.loadSeconds) =>
+      load(bench, { url: at, seconds, requests });
+    const warm = makeRequests(folder('warm'), {
+      count: MOST_PER_SECOND * WARM_UP_SECONDS,
+      from: 900_000_000,
+    });
     try {
+      for (const at of [url, peer.url]) await throwAt(at, warm, WARM_UP_SECONDS);
       const measured = await interleaved(effort.rounds, {
-        inserts: () => singleInserts(bench, plainUrl),
+        inserts: () => singleInserts(bench, plainUrl, warm),
         accepts: async (round) => {
           const before = await accepted();
           const result = await throwAt(url, makeRequests(folder('accept'), { count, from: round * count }));
@@ -64,7 +76,7 @@ export const intake: Part = {
           name: 'signed webhooks of 10 KB accepted, one intake process',
           unit: perSecond,
           ours: accepts,
-          against: against('single-row committed inserts, 16 connections', measured.inserts),
+          against: against('the same bodies inserted, one row a commit, 16 connections', measured.inserts),
           target: { kind: 'at-least', value: 0.8 },
         },
         {
@@ -105,10 +117,10 @@ export const intake: Part = {
 const answered = (result: { requests: number; failed: number; seconds: number }): number =>
   (result.requests - result.failed) / result.seconds;
 
-export async function singleInserts({ peers, effort }: Bench, url: string): Promise<number> {
+async function singleInserts({ peers, effort }: Bench, url: string, { folder }: Requests): Promise<number> {
   const script = `${peers.folder}/single-inserts.mjs`;
-  const child = new Child(peers.node, [script, url, String(effort.loadSeconds)], {});
-  return child.said('what it inserted', perSecondOf);
+  const args = [script, url, String(effort.loadSeconds), `${folder}/requests.json`];
+  return new Child(peers.node, args, {}).said('what it inserted', perSecondOf);
 }
 
 export const perSecondOf = (line: Readonly<Record<string, unknown>>): number | undefined =>

@@ -1,10 +1,7 @@
 /** From a signed webhook to the start of its attempt, in an idle system; against adding a job and starting its task. */
-import { createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { TEST_SECRET } from '../../world/policy.js';
+import { senderTo } from '../harness/delivery.js';
 import { openInstance } from '../harness/instance.js';
-import { makeRequests } from '../harness/load.js';
 import { Child } from '../harness/processes.js';
 import { interleaved, median } from '../harness/rounds.js';
 import type { Bench, Part } from '../harness/row.js';
@@ -22,32 +19,12 @@ export const latency: Part = {
       const { url } = await instance.service('intake');
       await instance.service('scheduler');
       const { child } = await instance.service('worker', { BENCH_TELL: '1' });
-      const requests = makeRequests(`${place.folder}/requests-latency`, {
-        count: (effort.latencySamples + WARM_UP) * effort.rounds,
-        from: 0,
-      });
-      const parts = readFileSync(`${requests.folder}/parts`, 'utf8').split('\u0001');
-      let next = 0;
+      const sender = senderTo(url, 'latency');
       const one = async (): Promise<number> => {
         await delay(BETWEEN_MS);
-        const number = String(1_000_000_000 + next);
-        next += 1;
-        const body = parts.join(number);
-        const signature = createHmac('sha256', TEST_SECRET).update(body).digest('hex');
         const started = nextStart(child);
         const sentMs = performance.timeOrigin + performance.now();
-        const response = await fetch(`${url}/webhooks/forge`, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            'x-github-event': 'check_run',
-            'x-github-delivery': `latency-${next}`,
-            'x-hub-signature-256': `sha256=${signature}`,
-          },
-          body,
-        });
-        if (response.status !== 202) throw new Error(`intake answered ${response.status}`);
-        await response.arrayBuffer();
+        await sender.send();
         return (await started) - sentMs;
       };
       const measured = await interleaved(effort.rounds, {

@@ -1,35 +1,46 @@
 /** Signals that were received before, from their receipts and payloads, as submissions to be decided again. */
-import type { Policy, Signal } from '@headgate/domain';
-import { gitRepositoryId, readWebhook } from '@headgate/sources';
+import type { Policy, Signal, SourcePolicy, Verdict } from '@headgate/domain';
+import { gitRepositoryId, reread } from '@headgate/sources';
 import type { RecordedReceipt } from '@headgate/store';
 import { repositoryOf } from '../repository.js';
+import { actorOf } from '../restored-signal.js';
 import type { Submission } from '../submission.js';
 
-/** Null: its payload is no longer kept, and nothing else tells what it was about. */
-export function recordedSubmission(recorded: RecordedReceipt, policy: Policy): Submission | null {
-  const signal = recorded.trigger === 'event' ? eventOf(recorded) : ownTriggerOf(recorded, policy);
-  return signal === null ? null : { signal, tenant: recorded.tenant, payload: null };
+/**
+ * Null: its payload is no longer kept, and nothing else tells what it was about.
+ * @param sources by which messages are read; those that the policy no longer has, too
+ */
+export function recordedSubmission(
+  recorded: RecordedReceipt,
+  policy: Policy,
+  sources: readonly SourcePolicy[] = policy.sources,
+): Submission | null {
+  const { tenant } = recorded;
+  if (recorded.trigger === 'event') {
+    const read = eventOf(recorded, sources);
+    return read === null ? null : { ...read, tenant, payload: null };
+  }
+  const signal = ownTriggerOf(recorded, policy);
+  return signal === null ? null : { signal, tenant, payload: null, verdict: standingVerdict(recorded) };
 }
 
-/** Read again from its bytes, by today's code. */
-function eventOf(recorded: RecordedReceipt): Signal | null {
-  const { payload, type, hookId } = recorded;
-  const [family, event] = type.split('.');
-  if (payload === null || family !== 'github' || event === undefined) return null;
-  const prefix = hookId === null ? '' : `${hookId}/`;
-  const reading = readWebhook({
-    sourceId: recorded.source,
-    rawBody: payload.body,
-    headers: {
-      'content-type': payload.mediaType,
-      'x-github-event': event,
-      'x-github-delivery': recorded.eventId.slice(prefix.length),
-      ...(hookId === null ? {} : { 'x-github-hook-id': hookId }),
-    },
-    receivedAt: recorded.receivedAt,
-    traceparent: null,
-  });
-  return reading.kind === 'signal' ? { ...reading.signal, via: recorded.via } : null;
+/** Read again from its bytes, by today's code. Null: nothing is kept of it, or nobody knows its source. */
+function eventOf(
+  recorded: RecordedReceipt,
+  sources: readonly SourcePolicy[],
+): Pick<Submission, 'signal' | 'verdict'> | null {
+  const source = sources.find(({ id, tenant }) => id === recorded.source && tenant === recorded.tenant);
+  if (recorded.payload === null || source === undefined) return null;
+  const { payload, actor, ...envelope } = recorded;
+  return reread({ ...envelope, ...payload, source, actor: actorOf(actor) });
+}
+
+/**
+ * What a trigger of our own was told before there was work to decide about (a time that passed in a pause, a goal that
+ * holds, a request that named no target) hangs on no policy of now: it stands.
+ */
+function standingVerdict({ workKey, outcome, reasonCode, rule }: RecordedReceipt): Verdict | null {
+  return workKey === null ? { outcome, reasonCode, rule, detail: null, retryAfter: null } : null;
 }
 
 /** A tick or a person: what matters of it stands on the receipt. */

@@ -13,6 +13,7 @@ interface CheckOptions {
   readonly explain?: string;
   readonly event?: string;
   readonly source?: string;
+  readonly repository?: string;
   readonly schema?: boolean;
   readonly json?: boolean;
 }
@@ -24,10 +25,11 @@ export function addCheckConfig(program: Command, context: CommandContext): void 
     .argument('[file]', 'default: HEADGATE_CONFIG, else headgate.yaml')
     .option(
       '--explain <payload>',
-      'which routes would take it, rule by rule: a .json file, or a sample (check_run.completed)',
+      'which routes would take it, and why the others not: a sample as of "headgate send", or a .json file of GitHub',
     )
     .option('--event <event>', 'of a .json file that is not called so: check_run')
-    .option('--source <id>', 'the github source that would receive it; default: the only one')
+    .option('--source <id>', 'the source that would receive it; default: the only one of its kind')
+    .option('--repository <owner/name>', 'that a sample is about; default: the first of the source')
     .option('--schema', 'print the JSON Schema of headgate.yaml instead')
     .option('--json', 'one JSON document')
     .action(async (file: string | undefined, _options: unknown, command: Command) =>
@@ -76,7 +78,7 @@ async function check(
 /** Exit 1 when no route takes it. */
 async function explain(
   what: string,
-  { event, source, json }: CheckOptions,
+  { event, source, repository, json }: CheckOptions,
   policy: Policy,
   { cwd, now, terminal }: CommandContext,
 ): Promise<ExitCode> {
@@ -84,7 +86,7 @@ async function explain(
     import('../explain/read-signal.js'),
     import('../explain/explain-signal.js'),
   ]);
-  const signal = await readSignal({ what, cwd, now: now(), ...given({ event, source }) }, policy);
+  const signal = await readSignal({ what, cwd, now: now(), ...given({ event, source, repository }) }, policy);
   const tenant = policy.sources.find((one) => one.id === signal.source)?.tenant ?? '';
   const explanation = explainSignal(signal, tenant, policy);
   terminal.out(json === true ? JSON.stringify(explanation) : explanationLines(explanation, terminal));

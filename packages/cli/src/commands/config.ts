@@ -97,7 +97,9 @@ async function show(
       ? (await withDatabase(context, activePolicy)).policy
       : (await filePolicy(file, context)).policy;
   const { stringify } = await import('yaml');
-  context.terminal.out(json === true ? JSON.stringify(policy) : stringify(policy));
+  context.terminal.out(
+    json === true ? JSON.stringify(policy) : stringify(policy, { aliasDuplicateObjects: false }),
+  );
   return EXIT.done;
 }
 

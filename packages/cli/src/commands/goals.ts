@@ -2,6 +2,7 @@
 import type { Client, Goal, GoalDetail } from '@headgate/sdk';
 import type { Command } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
+import { idByRoute } from '../instance/by-route.js';
 import { clientOf, findInstance } from '../instance/find.js';
 import { pairs, table } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -24,7 +25,7 @@ export function addGoals(program: Command, context: CommandContext): void {
     goals
       .command(name)
       .description(description)
-      .argument('<goal>', 'goal_…')
+      .argument('<goal>', 'goal_…, or the route that has only one')
       .option('--json', 'one JSON document');
   goals
     .command('list', { isDefault: true })
@@ -37,22 +38,24 @@ export function addGoals(program: Command, context: CommandContext): void {
     );
   one('describe', 'its bounds, how far it is, and what it saw').action(
     async (id: string, _options: unknown, command: Command) =>
-      context.exit(await describe((client) => client.goals.get(id), command, context)),
+      context.exit(await describe(id, (client, known) => client.goals.get(known), command, context)),
   );
   one('pause', 'begin nothing more')
     .option('--note <text>', 'shown until it is resumed')
     .action(async (id: string, _options: unknown, command: Command) => {
       const { note } = command.optsWithGlobals<{ note?: string }>();
-      context.exit(await describe((client) => client.goals.pause(id, given({ note })), command, context));
+      const ask: Ask = (client, known) => client.goals.pause(known, given({ note }));
+      context.exit(await describe(id, ask, command, context));
     });
   one('resume', 'let it go on').action(async (id: string, _options: unknown, command: Command) =>
-    context.exit(await describe((client) => client.goals.resume(id), command, context)),
+    context.exit(await describe(id, (client, known) => client.goals.resume(known), command, context)),
   );
   one('reset', 'begin anew, with all its bounds')
     .option('--reason <text>', 'kept in the record')
     .action(async (id: string, _options: unknown, command: Command) => {
       const { reason } = command.optsWithGlobals<{ reason?: string }>();
-      context.exit(await describe((client) => client.goals.reset(id, given({ reason })), command, context));
+      const ask: Ask = (client, known) => client.goals.reset(known, given({ reason }));
+      context.exit(await describe(id, ask, command, context));
     });
 }
 
@@ -83,13 +86,17 @@ async function list({ json, limit, cursor }: ListOptions, context: CommandContex
   return EXIT.done;
 }
 
+type Ask = (client: Client, id: string) => Promise<GoalDetail>;
+
 async function describe(
-  ask: (client: Client) => Promise<GoalDetail>,
+  name: string,
+  ask: Ask,
   command: Command,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, now } = context;
-  const goal = await ask(clientOf(findInstance(context)));
+  const client = clientOf(findInstance(context));
+  const goal = await ask(client, await idByRoute(name, 'goal', client.goals.all()));
   const { json } = command.optsWithGlobals<{ json?: boolean }>();
   terminal.out(json === true ? JSON.stringify(goal) : goalPage(goal, terminal, now()));
   return EXIT.done;

@@ -1,5 +1,5 @@
 /** How the values of options are read. What cannot be read ends the command with a sentence. */
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 export function positiveInteger(max: number): (text: string) => number {
   return (text) => {
@@ -27,6 +27,13 @@ export function durationMs(text: string): number {
   return Number(digits) * unitMs;
 }
 
+const DEFAULT_TIMEOUT_MS = 1_800_000;
+
+export const timeoutOption = (): Option =>
+  new Option('--timeout <duration>', 'how long --wait waits')
+    .argParser(durationMs)
+    .default(DEFAULT_TIMEOUT_MS, '30m');
+
 /** An instant, or a duration that lies back from now: `7d`. Answers RFC 3339. */
 export function instantBefore(now: () => Date): (text: string) => string {
   return (text) => {
@@ -48,6 +55,13 @@ export function addInput(
   if (equals < 1) throw new InvalidArgumentError('Write name=value.');
   const value = text.slice(equals + 1);
   return { ...before, [text.slice(0, equals)]: jsonOr(value) };
+}
+
+/** `--data '{"severity": "low"}'`. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> {
+  const value = jsonOr(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new InvalidArgumentError('Write a JSON object: \'{ "severity": "low" }\'.');
 }
 
 function jsonOr(text: string): unknown {

@@ -30,7 +30,7 @@ async function list(isJson: boolean, { terminal }: CommandContext): Promise<Exit
     terminal.out(
       table(
         terminal,
-        ['preset', ''],
+        ['preset', 'what it is for'],
         PRESETS.map(({ name, summary }) => [name, summary]),
       ),
     );

@@ -1,4 +1,4 @@
-/** `headgate runs`: list, show, cancel, retry. */
+/** `headgate runs`: list, show, cancel, retry; publish, discard, approve and decline are in `words.ts`. */
 import { type PublicStatus, RUN_STATUSES, type RunStatus } from '@headgate/domain';
 import type { Client, Run, RunQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
@@ -8,15 +8,15 @@ import { isOver, waitForRun } from '../instance/wait-for-run.js';
 import { oneAnswer } from '../send/say.js';
 import { runPage } from '../terminal/run-page.js';
 import { PUBLIC_STATUSES, progressLine, runRemark, statusWord } from '../terminal/status.js';
-import { table } from '../terminal/table.js';
+import { remarkTable } from '../terminal/table.js';
 import { ago, usd } from '../terminal/words.js';
 import type { CommandContext } from './command.js';
-import { durationMs, given, instantBefore, positiveInteger } from './options.js';
+import { given, instantBefore, positiveInteger, timeoutOption } from './options.js';
 import { endOfRun } from './run-end.js';
+import { addWords } from './words.js';
 
 const MAX_PAGE = 200;
 const DEFAULT_PAGE = 20;
-const DEFAULT_TIMEOUT_MS = 1_800_000;
 
 interface ListOptions
   extends Pick<RunQuery, 'route' | 'repository' | 'workKey' | 'since' | 'limit' | 'cursor'> {
@@ -35,7 +35,9 @@ interface ActOptions {
 }
 
 export function addRuns(program: Command, context: CommandContext): void {
-  const runs = program.command('runs').description('runs: list, show, cancel, retry');
+  const runs = program
+    .command('runs')
+    .description('runs: list, show, cancel, retry, publish, discard, approve, decline');
   runs
     .command('list', { isDefault: true })
     .description('the newest runs')
@@ -83,12 +85,8 @@ export function addRuns(program: Command, context: CommandContext): void {
     .action(async (id: string, _options: unknown, command: Command) =>
       context.exit(await retry(id, command.optsWithGlobals<ActOptions>(), context)),
     );
+  addWords(runs, context);
 }
-
-const timeoutOption = (): Option =>
-  new Option('--timeout <duration>', 'how long --wait waits')
-    .argParser(durationMs)
-    .default(DEFAULT_TIMEOUT_MS, '30m');
 
 async function list(options: ListOptions, context: CommandContext): Promise<ExitCode> {
   const { status, state, task, json, route, repository, workKey, since, limit, cursor } = options;
@@ -116,7 +114,7 @@ async function list(options: ListOptions, context: CommandContext): Promise<Exit
 }
 
 function runTable(runs: readonly Run[], { terminal, now }: CommandContext): string {
-  return table(
+  return remarkTable(
     terminal,
     ['status', 'run', 'route', 'repository', 'tries', 'created', 'cost', ''],
     runs.map((run) => [

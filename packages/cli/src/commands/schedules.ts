@@ -3,6 +3,7 @@ import type { OverlapPolicy } from '@headgate/domain';
 import type { Client, Schedule, ScheduleCount, ScheduleDetail, ScheduleRequest } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { CommandEnd, EXIT, type ExitCode } from '../exit.js';
+import { idByRoute } from '../instance/by-route.js';
 import { clientOf, findInstance } from '../instance/find.js';
 import { pairs, table } from '../terminal/table.js';
 import type { Terminal } from '../terminal/terminal.js';
@@ -39,7 +40,7 @@ export function addSchedules(program: Command, context: CommandContext): void {
     schedules
       .command(name)
       .description(description)
-      .argument('<schedule>', 'sch_…')
+      .argument('<schedule>', 'sch_…, or the route that has only one')
       .option('--json', 'one JSON document');
   schedules
     .command('list', { isDefault: true })
@@ -54,16 +55,17 @@ export function addSchedules(program: Command, context: CommandContext): void {
     );
   one('describe', 'its contract, its last and next times, and how many in all').action(
     async (id: string, _options: unknown, command: Command) =>
-      context.exit(await describe((client) => client.schedules.get(id), command, context)),
+      context.exit(await describe(id, (client, known) => client.schedules.get(known), command, context)),
   );
   one('pause', 'let its times pass')
     .option('--note <text>', 'shown until it is resumed')
     .action(async (id: string, _options: unknown, command: Command) => {
       const { note } = command.optsWithGlobals<{ note?: string }>();
-      context.exit(await describe((client) => client.schedules.pause(id, given({ note })), command, context));
+      const ask: Ask = (client, known) => client.schedules.pause(known, given({ note }));
+      context.exit(await describe(id, ask, command, context));
     });
   one('resume', 'let it tick again').action(async (id: string, _options: unknown, command: Command) =>
-    context.exit(await describe((client) => client.schedules.resume(id), command, context)),
+    context.exit(await describe(id, (client, known) => client.schedules.resume(known), command, context)),
   );
   requestOptions(one('trigger', 'run it now')).action(
     async (id: string, _options: unknown, command: Command) =>
@@ -117,13 +119,20 @@ async function list(
 const lastWords = ({ recent: [last] }: Schedule, now: Date): string =>
   last === undefined ? '' : `${last.bucket} ${last.reasonCode} ${ago(last.untilAt, now)}`;
 
+type Ask = (client: Client, id: string) => Promise<ScheduleDetail>;
+
+const idOf = (name: string, client: Client): Promise<string> =>
+  idByRoute(name, 'schedule', client.schedules.all());
+
 async function describe(
-  ask: (client: Client) => Promise<ScheduleDetail>,
+  name: string,
+  ask: Ask,
   command: Command,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal, now } = context;
-  const schedule = await ask(clientOf(findInstance(context)));
+  const client = clientOf(findInstance(context));
+  const schedule = await ask(client, await idOf(name, client));
   const { json } = command.optsWithGlobals<Common>();
   terminal.out(json === true ? JSON.stringify(schedule) : schedulePage(schedule, terminal, now()));
   return EXIT.done;
@@ -162,6 +171,7 @@ export function schedulePage(it: ScheduleDetail, terminal: Terminal, now: Date):
       facts.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
     ),
     ...(it.recent.length === 0 ? [] : ['', recent]),
+    ...(it.next.length === 0 ? [] : ['', terminal.colors.dim('next times'), ...it.next]),
   ].join('\n');
 }
 
@@ -170,16 +180,17 @@ const bounds = ({ startAt, endAt }: ScheduleDetail): string | null =>
 const countWords = ({ origin, bucket, total }: ScheduleCount): string =>
   `${total} ${bucket}${origin === 'timer' ? '' : ` (${origin})`}`;
 
-async function trigger(id: string, options: TriggerOptions, context: CommandContext): Promise<ExitCode> {
+async function trigger(name: string, options: TriggerOptions, context: CommandContext): Promise<ExitCode> {
   const client = clientOf(findInstance(context));
   const { overlap, reason } = options;
-  const request = await client.schedules.trigger(id, given({ overlap, reason }));
+  const request = await client.schedules.trigger(await idOf(name, client), given({ overlap, reason }));
   return follow(client, request, options, context);
 }
 
-async function backfill(id: string, options: BackfillOptions, context: CommandContext): Promise<ExitCode> {
+async function backfill(name: string, options: BackfillOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal, now } = context;
   const client = clientOf(findInstance(context));
+  const id = await idOf(name, client);
   const { from, until = now().toISOString(), overlap, reason, dryRun } = options;
   const plan = await client.schedules.backfill(id, { from, until, ...given({ overlap, reason, dryRun }) });
   if (plan.request !== null) {

@@ -1,8 +1,7 @@
-/** `headgate send`: a real GitHub delivery about the example's repository, correctly signed. */
-import { randomUUID } from 'node:crypto';
+/** `headgate send`: what GitHub, an event bus or another service would send about the example's repository, signed. */
 import type { RunDetail, SignalAnswer } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
-import { EXAMPLE_SOURCE, exampleSubject } from '../example.js';
+import { exampleSubject } from '../example.js';
 import { CommandEnd, EXIT, type ExitCode } from '../exit.js';
 import { clientOf, type FoundInstance, findInstance } from '../instance/find.js';
 import { waitForRun } from '../instance/wait-for-run.js';
@@ -10,14 +9,15 @@ import { deliver, isSigned } from '../send/deliver.js';
 import { answerLines, printRequest } from '../send/say.js';
 import { progressLine } from '../terminal/status.js';
 import type { CommandContext } from './command.js';
-import { durationMs, positiveInteger } from './options.js';
+import { durationMs, given, jsonObject, positiveInteger } from './options.js';
 import { endOfRun } from './run-end.js';
 
 interface SendOptions {
   readonly count: number;
   readonly delivery?: string;
   readonly branch?: string;
-  readonly source: string;
+  readonly source?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
   readonly fresh?: boolean;
   readonly wait?: boolean;
   readonly timeout: number;
@@ -31,10 +31,19 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 export function addSend(program: Command, context: CommandContext): void {
   program
     .command('send')
-    .description('post a real GitHub delivery about the example repository, signed with the example secret')
-    .argument('[sample]', 'EVENT[.ACTION][#n], the n-th example from 0', 'check_run.completed')
+    .description(
+      'post a signed delivery about the example repository: of GitHub, CloudEvents or Standard Webhooks',
+    )
+    .argument(
+      '[sample]',
+      'as under "on" of a route: check_run.completed (#n: the n-th example), cloudevents.TYPE (#1: binary), webhook.TYPE',
+      'check_run.completed',
+    )
     .option('--count <n>', 'send the same delivery this often, at once', positiveInteger(MAX_COUNT), 1)
-    .option('--delivery <id>', 'the delivery id (X-GitHub-Delivery); default: a new one')
+    .option(
+      '--delivery <id>',
+      'the id it is known by: X-GitHub-Delivery, the event’s id, webhook-id; default: a new one',
+    )
     .option('--branch <name>', 'the branch it is about; default: main')
     .option('--fresh', 'first commit a new change with a defect to the branch, so that there is new work')
     .option('--wait', 'follow the run to its end; exit 1 unless it succeeds')
@@ -43,7 +52,11 @@ export function addSend(program: Command, context: CommandContext): void {
         .argParser(durationMs)
         .default(DEFAULT_TIMEOUT_MS, '5m'),
     )
-    .option('--source <id>', 'the source that receives it', EXAMPLE_SOURCE)
+    .option('--data <json>', 'of a CloudEvent or a message: fields over those of the sample', jsonObject)
+    .option(
+      '--source <id>',
+      'the source that receives it; of a CloudEvent its attribute source; default: the example’s',
+    )
     .option('--print', 'show the request and send nothing')
     .option('--json', 'one JSON document')
     .action(async (sample: string, _options: SendOptions, command: Command) =>
@@ -54,22 +67,23 @@ export function addSend(program: Command, context: CommandContext): void {
 async function send(spec: string, options: SendOptions, context: CommandContext): Promise<ExitCode> {
   const { terminal, now } = context;
   const instance = findInstance(context);
-  const { findSample, sampleDelivery } = await import('@headgate/sources');
-  const found = findSample(spec);
-  if (found.kind === 'unknown') throw new CommandEnd(EXIT.usage, found.detail);
+  const [{ readSampleName }, { deliveryOf }] = await Promise.all([
+    import('@headgate/sources'),
+    import('../send/delivery-of.js'),
+  ]);
+  const sample = readSampleName(spec);
+  if (sample.family === 'unknown') throw new CommandEnd(EXIT.usage, sample.detail);
   const subject = await exampleSubject(instance.settings, {
     isFresh: options.fresh === true && options.print !== true,
     now: now(),
     ...(options.branch === undefined ? {} : { branch: branchName(options.branch) }),
   });
-  const delivery = sampleDelivery({
-    sample: found.sample,
+  const { delivery: id, source, data } = options;
+  const { deliveryId, delivery } = deliveryOf(sample, {
     subject,
-    sourceId: options.source,
-    secret: instance.settings.exampleWebhookSecret,
-    deliveryId: options.delivery ?? randomUUID(),
+    instance,
+    ...given({ delivery: id, source, data }),
   });
-  const deliveryId = delivery.headers['x-github-delivery'] ?? '';
   if (options.print === true) {
     printRequest(delivery, instance.url, options.json === true, terminal);
     return EXIT.done;
@@ -78,9 +92,7 @@ async function send(spec: string, options: SendOptions, context: CommandContext)
   const signed = answers.filter(isSigned).map(({ answer }) => answer);
   const refused = answers.find((it) => !isSigned(it));
   if (options.json !== true) {
-    terminal.out(
-      answerLines({ sample: found.sample.name, deliveryId, url: instance.url, answers }, terminal),
-    );
+    terminal.out(answerLines({ sample: sample.name, deliveryId, url: instance.url, answers }, terminal));
   }
   const runId = runIdIn(signed);
   const run =
@@ -89,7 +101,7 @@ async function send(spec: string, options: SendOptions, context: CommandContext)
       : null;
   const httpStatus = (refused ?? answers[0])?.httpStatus ?? 0;
   if (options.json === true) {
-    terminal.out(JSON.stringify({ sample: found.sample.name, deliveryId, httpStatus, answers: signed, run }));
+    terminal.out(JSON.stringify({ sample: sample.name, deliveryId, httpStatus, answers: signed, run }));
   }
   if (refused !== undefined) return refused.httpStatus === 401 ? EXIT.notAllowed : EXIT.negative;
   if (options.wait !== true) return EXIT.done;

@@ -12,7 +12,7 @@ import type { CommandContext } from './command.js';
 export function addStatus(program: Command, context: CommandContext): void {
   program
     .command('status')
-    .description('what is wrong, since when, and the first thing to do; exit 1 if something is')
+    .description('what is wrong, since when, and the first thing to do; exit 1 if it is more than a warning')
     .option('--json', 'one JSON document')
     .action(async (_options: unknown, command: Command) =>
       context.exit(await status(command.optsWithGlobals().json === true, context)),
@@ -38,10 +38,11 @@ export function statusPage(
   now: Date,
 ): string {
   const { colors } = terminal;
+  const worst = troubles.some(({ severity }) => severity === 'error') ? colors.red('✕') : colors.yellow('!');
   const head =
     troubles.length === 0
       ? `${colors.green('✓')} ${url} works as it should.`
-      : `${colors.red('✕')} ${url}: ${count(troubles.length, 'thing')} to look at.`;
+      : `${worst} ${url}: ${count(troubles.length, 'thing')} to look at.`;
   const said = troubles.flatMap(({ message, since, advice, severity }) => [
     '',
     `${severity === 'error' ? colors.red('✕') : colors.yellow('!')} ${message}${since === null ? '' : `, since ${since} (${ago(since, now)})`}`,

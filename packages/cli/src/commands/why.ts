@@ -16,8 +16,17 @@ export function addWhy(program: Command, context: CommandContext): void {
     );
 }
 
+/** What is no work, but makes it. */
+const TIMERS = [
+  { prefix: 'sch_', page: 'schedules' },
+  { prefix: 'goal_', page: 'goals' },
+] as const;
+
 async function why(ref: string, isJson: boolean, context: CommandContext): Promise<ExitCode> {
   const explanation = await clientOf(findInstance(context)).explain(ref);
   context.terminal.out(isJson ? JSON.stringify(explanation) : explanationTree(explanation, context.terminal));
+  const timer = TIMERS.find(({ prefix }) => ref.startsWith(prefix));
+  if (timer !== undefined)
+    context.terminal.note(`It has a page of its own: headgate ${timer.page} describe ${ref}`);
   return explanation.kind === 'none' ? EXIT.notFound : EXIT.done;
 }

@@ -45,7 +45,11 @@ export async function checkDatabase(
     roles(found, settings.databaseUrl !== null),
     connections(found),
     skew(found),
-    schema ?? skipped('migrations', 'asking for them needs DATABASE_URL; "headgate up" applied its own'),
+    schema ??
+      skipped(
+        'migrations',
+        'which migrations are applied is asked as the owner (DATABASE_URL); "headgate up" applies its own',
+      ),
     await placement(url, settings, logger),
   ];
 }

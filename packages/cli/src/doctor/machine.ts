@@ -2,7 +2,12 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Settings } from '@headgate/config';
 import { runGit } from '@headgate/git';
-import { type ChosenSandbox, chooseSandbox } from '@headgate/runtimes';
+import {
+  type ChosenSandbox,
+  chooseSandbox,
+  type ProbedSandbox,
+  probeOtherSandboxes,
+} from '@headgate/runtimes';
 import { selfTestInstrumentation } from '@headgate/telemetry';
 import { runningInstance } from '../instance/running.js';
 import { portHolder, portTaken } from '../up/port-holder.js';
@@ -12,7 +17,7 @@ export async function checkMachine(settings: Settings): Promise<readonly Check[]
   return [
     nodeVersion(),
     await git(),
-    ...sandboxChecks(await chooseSandbox()),
+    ...(await sandboxes()),
     dataFolder(settings.dataDir),
     await port(settings),
     await instrumentation(),
@@ -44,26 +49,45 @@ async function git(): Promise<Check> {
     : failed('git', 'git does not run here', 'Install git: workers read and push with it.');
 }
 
-/** Each provider that was tried, and what it means for agents. */
-export function sandboxChecks(chosen: ChosenSandbox): readonly Check[] {
-  const probes = chosen.probes.map(({ name, probe }) =>
-    probe.kind === 'available'
-      ? ok(
-          `sandbox.${name}`,
-          `${name} works: ${probe.detail}; it limits ${probe.limits.join(', ')}; network lists: ${chosen.provider.hasNetworkList ? 'yes' : 'no'}`,
-        )
-      : warning(`sandbox.${name}`, `${name} does not work: ${probe.detail}`, probe.remedy),
-  );
-  return chosen.warning === null
-    ? probes
-    : [
-        ...probes,
-        warning(
-          'isolation',
-          'Agents are not isolated here: only the example agent may run, all else waits with NO_ISOLATION.',
-          chosen.provider.remedy ?? 'See docs/sandboxes.md.',
-        ),
-      ];
+async function sandboxes(): Promise<readonly Check[]> {
+  try {
+    const chosen = await chooseSandbox();
+    return sandboxChecks(chosen, await probeOtherSandboxes(chosen));
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error);
+    return [failed('sandbox', said, 'Set HEADGATE_SANDBOX_PROVIDER to auto; see docs/sandboxes.md.')];
+  }
+}
+
+/** Which provider runs agents, what became of each that was asked, and what it means for agents. */
+export function sandboxChecks(
+  chosen: ChosenSandbox,
+  others: readonly ProbedSandbox[] = [],
+): readonly Check[] {
+  const taken = chosen.provider.name;
+  const isIsolated = chosen.provider.mayRunUntrusted;
+  const probes = [...chosen.probes, ...others].map((probed) => sandboxCheck(probed, taken, isIsolated));
+  if (chosen.warning === null) return probes;
+  const fix = chosen.provider.remedy ?? 'See docs/sandboxes.md.';
+  const message =
+    'Agents are not isolated here: only the example agent may run, all else waits with NO_ISOLATION.';
+  return [...probes, warning('isolation', message, fix)];
+}
+
+function sandboxCheck(
+  { name, hasNetworkList, probe }: ProbedSandbox,
+  taken: string,
+  isIsolated: boolean,
+): Check {
+  const id = `sandbox.${name}`;
+  if (probe.kind === 'available') {
+    const what = `${probe.detail}; it limits ${probe.limits.join(', ')}; network lists: ${hasNetworkList ? 'yes' : 'no'}`;
+    return ok(id, name === taken ? `${name} runs the agents: ${what}` : `${name} would work too: ${what}`);
+  }
+  const said = `${name} does not work: ${probe.detail}`;
+  // One that nobody waits for is no fault of the machine.
+  if (isIsolated) return skipped(id, `${said}; ${taken} is taken`, probe.remedy);
+  return warning(id, said, probe.remedy);
 }
 
 /** Others must not read tokens, passwords and transcripts. */

@@ -53,6 +53,20 @@ export function explainSignal(signal: Signal, tenant: string, policy: Policy): S
   };
 }
 
+/**
+ * Of a route that takes it, all it was asked. Of another, what keeps it: a route that does not listen to the event is
+ * not reproached with the rest.
+ */
+function ruleLines({ rules, takes }: RouteExplanation, colors: Terminal['colors']): readonly string[] {
+  if (takes)
+    return [`    ${colors.green('✓')} ${rules.map(({ rule }) => rule.replace(/^route\./, '')).join(', ')}`];
+  const broken = rules.filter(({ holds }) => !holds);
+  const deaf = broken.find(({ rule }) => rule === 'route.on');
+  return (deaf === undefined ? broken : [deaf]).map(
+    ({ rule, detail }) => `    ${colors.red('✕')} ${rule}${detail === null ? '' : colors.dim(`  ${detail}`)}`,
+  );
+}
+
 export function explanationLines(
   explanation: SignalExplanation,
   { colors }: Pick<Terminal, 'colors'>,
@@ -62,10 +76,7 @@ export function explanationLines(
   const lines = [`${colors.bold(type)}${about === '' ? '' : ` about ${about}`}`];
   for (const route of routes) {
     lines.push('', `${route.takes ? colors.green('✓') : colors.dim('–')} ${colors.bold(route.route)}`);
-    for (const { rule, holds, detail } of route.rules) {
-      const mark = holds ? colors.green('✓') : colors.red('✕');
-      lines.push(`    ${mark} ${rule}${detail === null ? '' : colors.dim(`  ${detail}`)}`);
-    }
+    lines.push(...ruleLines(route, colors));
     if (route.workKey !== null) lines.push(`    key      ${route.workKey}`);
     if (route.inputVersion !== null) lines.push(`    version  ${route.inputVersion}`);
     if (route.reasonCode !== null)

@@ -1,27 +1,59 @@
-/** A signal to explain: a sample by its name, or a payload in a file. Nothing is sent. */
+/** A signal to explain: a sample by its name, or a GitHub payload in a file. Nothing is sent. */
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import type { Policy, Signal, SourcePolicy } from '@headgate/domain';
+import type { Policy, Signal, SourceKind, SourcePolicy } from '@headgate/domain';
 import { CommandEnd, EXIT } from '../exit.js';
+import { sampleSignal } from './sample-signal.js';
 
 export interface SignalQuestion {
   /** `check_run.completed#0`, or the path of a JSON file. */
   readonly what: string;
   /** The event of a file; by default taken from its name. */
   readonly event?: string;
-  /** The source that would receive it; by default the only github source. */
+  /** The source that would receive it; by default the only one of its kind. */
   readonly source?: string;
+  /** The repository that a sample is about; by default the first of the source. */
+  readonly repository?: string;
   readonly cwd: string;
   readonly now: Date;
 }
 
 const MAX_PAYLOAD_BYTES = 25 * 1024 * 1024;
+const KINDS = { github: 'github', cloudevents: 'cloudevents', webhook: 'standard-webhooks' } as const;
 
 export async function readSignal(question: SignalQuestion, policy: Policy): Promise<Signal> {
-  const source = sourceOf(question.source, policy);
-  const { event, body } = question.what.endsWith('.json')
-    ? await fromFile(question)
-    : await fromSample(question);
+  if (question.what.endsWith('.json')) return fileSignal(question, policy);
+  const { readSampleName } = await import('@headgate/sources');
+  const sample = readSampleName(question.what);
+  if (sample.family === 'unknown') {
+    throw new CommandEnd(
+      EXIT.usage,
+      sample.detail,
+      'A payload of GitHub of your own is a file that ends in .json.',
+    );
+  }
+  const source = sourceOf(question.source, KINDS[sample.family], policy);
+  return sampleSignal(sample, { source, repository: question.repository ?? null, now: question.now });
+}
+
+function sourceOf(id: string | undefined, kind: SourceKind, policy: Policy): SourcePolicy {
+  const candidates = policy.sources.filter((source) => source.kind === kind);
+  const names = candidates.map((source) => source.id).join(', ');
+  const [only] = candidates.length === 1 ? candidates : [];
+  const found = id === undefined ? only : candidates.find((it) => it.id === id);
+  if (found !== undefined) return found;
+  throw new CommandEnd(
+    EXIT.usage,
+    id === undefined
+      ? 'It is not clear which source would receive it.'
+      : `There is no ${kind} source "${id}".`,
+    names === '' ? `The configuration has no source of kind ${kind}.` : `Write --source: ${names}.`,
+  );
+}
+
+async function fileSignal(question: SignalQuestion, policy: Policy): Promise<Signal> {
+  const source = sourceOf(question.source, 'github', policy);
+  const { event, body } = await fromFile(question);
   const { readWebhook } = await import('@headgate/sources');
   const reading = readWebhook({
     sourceId: source.id,
@@ -35,32 +67,7 @@ export async function readSignal(question: SignalQuestion, policy: Policy): Prom
     traceparent: null,
   });
   if (reading.kind === 'signal') return reading.signal;
-  const detail = reading.kind === 'malformed' ? reading.detail : 'It is neither JSON nor a form.';
-  throw new CommandEnd(EXIT.usage, `${question.what} cannot be read as a delivery. ${detail}`);
-}
-
-function sourceOf(id: string | undefined, policy: Policy): SourcePolicy {
-  const github = policy.sources.filter(({ kind }) => kind === 'github');
-  const names = github.map((source) => source.id).join(', ');
-  const found =
-    id === undefined ? (github.length === 1 ? github[0] : undefined) : github.find((it) => it.id === id);
-  if (found !== undefined) return found;
-  throw new CommandEnd(
-    EXIT.usage,
-    id === undefined
-      ? 'It is not clear which source would receive it.'
-      : `There is no github source "${id}".`,
-    names === '' ? 'The configuration has no github source.' : `Write --source: ${names}.`,
-  );
-}
-
-async function fromSample({ what }: SignalQuestion): Promise<{ event: string; body: Buffer }> {
-  const { findSample } = await import('@headgate/sources');
-  const found = findSample(what);
-  if (found.kind === 'unknown') {
-    throw new CommandEnd(EXIT.usage, found.detail, 'A payload of your own is a file that ends in .json.');
-  }
-  return { event: found.sample.event, body: Buffer.from(JSON.stringify(found.sample.payload), 'utf8') };
+  throw new CommandEnd(EXIT.usage, `${question.what} cannot be read as a delivery. ${reading.detail}`);
 }
 
 async function fromFile({ what, event, cwd }: SignalQuestion): Promise<{ event: string; body: Buffer }> {

@@ -55,9 +55,11 @@ export async function simulateRecorded(
   });
   if (read === null) return null;
   const { head, since, until, recorded, estimates } = read;
+  // The same signals for both: one of a source that only one of them has is still read.
+  const sources = [...(other?.sources ?? []), ...head.policy.sources];
   const arrivals = (policy: Policy): readonly (Arrival | null)[] =>
     recorded.map((one) => {
-      const submission = recordedSubmission(one, policy);
+      const submission = recordedSubmission(one, policy, [...policy.sources, ...sources]);
       return submission === null ? null : { at: one.receivedAt, submission };
     });
   const figures = (policy: Policy) => {

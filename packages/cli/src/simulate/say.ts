@@ -15,7 +15,7 @@ export function reportLines(report: SimulationReport, terminal: Terminal): strin
   if (lost > 0) {
     lines.push(
       terminal.colors.yellow(
-        `${count(lost, 'delivery').replace('deliverys', 'deliveries')} could not be: the payload is no longer kept (retention.payloads).`,
+        `${count(lost, 'delivery').replace('deliverys', 'deliveries')} could not be: what they said is not kept (found by a look, unreadable, or older than retention.payloads).`,
       ),
     );
   }

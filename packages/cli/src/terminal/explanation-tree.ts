@@ -4,9 +4,11 @@
  *   ├ 13:50:01  check_run.completed accepted   ADMITTED   route fix-failing-check
  *   │ └ …
  *
- * Signals stand at the first level; what became of the run that a signal led to hangs below it.
+ * Signals stand at the first level; what became of the run that a signal led to hangs below it: step by step when it is
+ * the only run, else without the ordinary steps.
  */
 import type { Explanation, ExplanationStep } from '@headgate/sdk';
+import { withoutOrdinarySteps } from './ordinary-steps.js';
 import { outcomeColor } from './outcome.js';
 import type { Terminal } from './terminal.js';
 import { timeOfDay } from './words.js';
@@ -20,16 +22,23 @@ export function explanationTree(explanation: Explanation, terminal: Terminal): s
   const { colors } = terminal;
   const { ref, kind, summary, steps, waiting, candidates } = explanation;
   const branches = grow(steps);
+  const hasOneRun = new Set(steps.flatMap(({ runId }) => runId ?? [])).size <= 1;
   const lines = branches.flatMap(({ step, below }, index) => {
     const isLast = index === branches.length - 1 && waiting === null;
     const edge = isLast ? '└' : '├';
     const trunk = isLast ? ' ' : '│';
+    const told = hasOneRun ? { steps: below, leftOut: 0 } : withoutOrdinarySteps(below);
+    const twigs = [
+      ...told.steps.map((it) => stepLine(it, terminal)),
+      ...(told.leftOut === 0
+        ? []
+        : [colors.dim(`${told.leftOut} ordinary steps: headgate why ${step.runId}`)]),
+    ];
     return [
       `${colors.dim(edge)} ${stepLine(step, terminal)}`,
-      ...below.map((it, at) => {
-        const twig = at === below.length - 1 ? '└' : '├';
-        return `${colors.dim(`${trunk}   ${twig}`)} ${stepLine(it, terminal)}`;
-      }),
+      ...twigs.map(
+        (line, at) => `${colors.dim(`${trunk}   ${at === twigs.length - 1 ? '└' : '├'}`)} ${line}`,
+      ),
     ];
   });
   return [
@@ -47,7 +56,9 @@ export function explanationTree(explanation: Explanation, terminal: Terminal): s
       : [
           '',
           kind === 'none' ? 'What to look at:' : 'It may also mean:',
-          ...candidates.map(({ id, label }) => `  ${label === id ? id : `${id}  ${colors.dim(label)}`}`),
+          ...candidates.map(({ kind, id, label }) =>
+            kind === 'check' || label === id ? `  ${label}` : `  ${id}  ${colors.dim(label)}`,
+          ),
         ]),
   ].join('\n');
 }

@@ -39,6 +39,9 @@ function facts(run: RunDetail, now: Date): (readonly [string, string])[] {
     found.push(['waits since', `${run.waiting.since} (${ago(run.waiting.since, now)})`]);
     found.push(['starts when', run.waiting.wouldStartWhen]);
   }
+  for (const { kind, repository, ref, commitSha } of run.approval?.operations ?? []) {
+    found.push([`to ${kind}`, `${commitSha.slice(0, 12)} to ${ref} of ${repository}`]);
+  }
   return found;
 }
 
@@ -79,18 +82,12 @@ function events({ events: all }: RunDetail, terminal: Terminal): string | null {
 const section = (title: string, body: string | null, { colors }: Terminal): readonly string[] =>
   body === null ? [] : ['', colors.bold(title), body];
 
-function nextStep(run: RunDetail): string {
-  switch (run.publicStatus) {
-    case 'waiting':
-    case 'running':
-      return `headgate runs cancel ${run.id}   headgate why ${run.id}`;
-    case 'failed':
-    case 'cancelled':
-      return `headgate runs retry ${run.id}   headgate why ${run.id}`;
-    default:
-      return `headgate why ${run.id}`;
-  }
-}
+/** What whoever asks may do with it now, and where to read more. */
+const nextStep = (run: RunDetail): string =>
+  [
+    ...run.actions.filter((action) => action.allowed).map(({ name }) => `headgate runs ${name} ${run.id}`),
+    `headgate why ${run.id}`,
+  ].join('   ');
 
 function spanMs(from: string | null, to: string | null, now: Date): number | null {
   return from === null ? null : (to === null ? now.getTime() : Date.parse(to)) - Date.parse(from);

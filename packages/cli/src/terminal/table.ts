@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import Table from 'cli-table3';
 import type { Terminal } from './terminal.js';
 
@@ -32,6 +33,28 @@ export function table(
   });
   made.push(...rows.map((row) => [...row]));
   return trimLines(made.toString());
+}
+
+/** Fewer characters than these tell nothing. */
+const WORTH_SHOWING = 12;
+
+/**
+ * A table whose last column is a plain remark: on a terminal that is too narrow for it, the remark is cut, so that a
+ * row stays a line. What is piped is whole, and what comes before the remark is never cut: ids are there to be copied.
+ */
+export function remarkTable(
+  terminal: Pick<Terminal, 'colors' | 'isLive' | 'columns'>,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const text = table(terminal, head, rows);
+  if (!terminal.isLive) return text;
+  const cut = (line: string, remark: string): string => {
+    const excess = stripVTControlCharacters(line).length - terminal.columns;
+    return excess <= 0 || remark.length - excess < WORTH_SHOWING ? line : `${line.slice(0, -excess - 1)}…`;
+  };
+  const [heading = '', ...lines] = text.split('\n');
+  return [heading, ...lines.map((line, at) => cut(line, rows[at]?.at(-1) ?? ''))].join('\n');
 }
 
 /** `name  value` pairs, one a line. */

@@ -135,7 +135,7 @@ export function stepLine(entry: Extract<Activity, { kind: 'step' }>, colors: Col
     case 'FAILED_RETRYABLE':
       return say('lost', `${colors.yellow(entry.reasonCode ?? 'an attempt failed')}, will be tried again`);
     case 'WAITING_APPROVAL':
-      return say('waits', 'for a person to approve it');
+      return say('waits', `for a person: ${colors.bold(`headgate runs show ${run}`)}`);
     default:
       return null;
   }

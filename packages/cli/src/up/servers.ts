@@ -79,7 +79,10 @@ export async function startHints(
   logger: Logger,
 ): Promise<RedisServer | RedisUnavailable> {
   return life.step(
-    () => startRedis({ dataDir: settings.dataDir, url: settings.redisUrl, logger }).catch(explain),
+    () =>
+      startRedis({ dataDir: settings.dataDir, url: settings.redisUrl, logger, comesBack: true }).catch(
+        explain,
+      ),
     {
       name: 'redis',
       withinMs: STOP_REDIS_MS,

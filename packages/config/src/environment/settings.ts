@@ -1,7 +1,7 @@
 /** What the environment says about one process: addresses, folders, servers. Checked once, at the start. */
 import { resolve } from 'node:path';
 import { type Problem, suggest } from '../problems/index.js';
-import { EXAMPLE_WEBHOOK_SECRET } from './variables.js';
+import { EXAMPLE_SIGNING_SECRET, EXAMPLE_WEBHOOK_SECRET } from './variables.js';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -26,6 +26,7 @@ export interface Settings {
   readonly redisUrl: string | null;
   readonly logLevel: LogLevel;
   readonly exampleWebhookSecret: string;
+  readonly exampleSigningSecret: string;
 }
 
 export type SettingsResult =
@@ -95,6 +96,7 @@ export function readSettings(env: Env, cwd: string = process.cwd()): SettingsRes
     redisUrl: url('REDIS_URL', REDIS),
     logLevel: oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),
     exampleWebhookSecret: get('HEADGATE_EXAMPLE_WEBHOOK_SECRET') ?? EXAMPLE_WEBHOOK_SECRET,
+    exampleSigningSecret: get('HEADGATE_EXAMPLE_SIGNING_SECRET') ?? EXAMPLE_SIGNING_SECRET,
   };
   return problems.length > 0 ? { ok: false, problems } : { ok: true, settings };
 }

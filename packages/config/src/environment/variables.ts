@@ -10,6 +10,9 @@ export interface Variable {
 
 /** Fixed and public, so that the example works without set-up. Refused beside a real source. */
 export const EXAMPLE_WEBHOOK_SECRET = 'example-webhook-secret';
+/** The same bytes, as Standard Webhooks write a secret: `whsec_` and base64. */
+export const EXAMPLE_SIGNING_SECRET = 'whsec_ZXhhbXBsZS13ZWJob29rLXNlY3JldA==';
+export const EXAMPLE_SECRETS: ReadonlySet<string> = new Set([EXAMPLE_WEBHOOK_SECRET, EXAMPLE_SIGNING_SECRET]);
 
 const variable = (
   name: string,
@@ -40,11 +43,27 @@ export const ENVIRONMENT: readonly Variable[] = [
   variable('HEADGATE_DB_POOL', 'session', 'session, or transaction behind an old transaction pooler.'),
   variable('REDIS_URL', null, 'Redis or Valkey. Not set: a private one, or polling without it.', true),
   variable('HEADGATE_WORKER_SLOTS', '4', 'How many runs a worker executes at once.'),
+  variable(
+    'HEADGATE_SANDBOX_PROVIDER',
+    'auto',
+    'What a worker runs agents in: bubblewrap, sandbox-runtime or container. auto: the first that works.',
+  ),
+  variable(
+    'HEADGATE_SANDBOX_IMAGE',
+    'node:22-bookworm',
+    'The image of the container sandbox; never fetched.',
+  ),
   variable('LOG_LEVEL', 'info', 'trace, debug, info, warn, error, fatal or silent.'),
   variable(
     'HEADGATE_EXAMPLE_WEBHOOK_SECRET',
     EXAMPLE_WEBHOOK_SECRET,
     'Webhook secret of the example source. Its default is refused beside a real source.',
+    true,
+  ),
+  variable(
+    'HEADGATE_EXAMPLE_SIGNING_SECRET',
+    EXAMPLE_SIGNING_SECRET,
+    'The same of the example source of Standard Webhooks.',
     true,
   ),
   variable(

@@ -41,8 +41,6 @@ export const DEFAULT_RETRY: RetryPolicy = {
   backoffMs: [30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 30 * MINUTE_MS],
 };
 
-export const DEFAULT_RETENTION_DAYS = { receipts: 90, payloads: 14, events: 90 };
-
 export const DEFAULT_CATCH_UP = { mode: 'latest', windowMs: DAY_MS } as const;
 export const DEFAULT_CATCH_UP_MAX = { none: 0, latest: 1, all: 10 };
 

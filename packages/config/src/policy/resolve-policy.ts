@@ -2,6 +2,7 @@
 import {
   type AgentPolicy,
   DEFAULT_LOOP_GUARD,
+  DEFAULT_RETENTION_DAYS,
   type GlobalLimits,
   type LoopGuardPolicy,
   type Policy,
@@ -12,13 +13,7 @@ import {
 import { EXAMPLE_AGENT_COMMAND } from '../schema/agents.js';
 import type { HeadgateFile } from '../schema/headgate-file.js';
 import { DEFAULT_LEASE } from '../schema/lease.js';
-import {
-  DAY_MS,
-  DEFAULT_RETENTION_DAYS,
-  DEFAULT_TENANT,
-  REAL_FORGE_RUNS_PER_ACTOR,
-  REAL_FORGE_RUNS_PER_TARGET,
-} from './defaults.js';
+import { DAY_MS, DEFAULT_TENANT, REAL_FORGE_RUNS_PER_ACTOR, REAL_FORGE_RUNS_PER_TARGET } from './defaults.js';
 import { digestOf } from './digest.js';
 import type { Notebook } from './notebook.js';
 import { resolveQueues } from './queues.js';
@@ -59,6 +54,7 @@ export function resolvePolicy({ file, broken, prompts, options }: ResolveInput, 
       receipts: days(file.retention?.receipts) ?? DEFAULT_RETENTION_DAYS.receipts,
       payloads: days(file.retention?.payloads) ?? DEFAULT_RETENTION_DAYS.payloads,
       events: days(file.retention?.events) ?? DEFAULT_RETENTION_DAYS.events,
+      history: days(file.retention?.history) ?? DEFAULT_RETENTION_DAYS.history,
     },
   };
   return { digest: digestOf(content), ...content };
@@ -76,6 +72,8 @@ function resolveTenants(file: HeadgateFile): readonly TenantPolicy[] {
     suspended: tenant.suspended ?? false,
     maxActive: tenant.limits?.maxActive ?? null,
     maxQueued: tenant.limits?.maxQueued ?? null,
+    requireApprovalFor: tenant.requireApprovalFor ?? [],
+    fourEyes: tenant.fourEyes ?? false,
   }));
 }
 

@@ -173,6 +173,8 @@ function tenantOf(route: RouteEntry, path: Path, world: RouteWorld, notes: Noteb
     suspended: false,
     maxActive: null,
     maxQueued: null,
+    requireApprovalFor: [],
+    fourEyes: false,
   };
 }
 

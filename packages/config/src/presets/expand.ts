@@ -15,7 +15,10 @@ export const presetSuggestion = (name: string): string => suggest(name, NAMES);
 
 /** A preset as a route of the file, in YAML. */
 export const presetYaml = ({ name, route }: Preset): string =>
-  stringify({ routes: { [name.slice(0, name.indexOf('@'))]: route } }, { lineWidth: 100 });
+  stringify(
+    { routes: { [name.slice(0, name.indexOf('@'))]: route } },
+    { blockQuote: 'literal', lineWidth: 100 },
+  );
 
 export interface Expanded {
   readonly data: unknown;

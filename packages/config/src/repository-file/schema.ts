@@ -1,6 +1,6 @@
 /** `.headgate.yaml` in a repository: what its owners may say. It has no key that could widen anything. */
 import { z } from 'zod';
-import { complain, say } from '../schema/complaint.js';
+import { complain, otherVersion, say } from '../schema/complaint.js';
 import { runLimits } from '../schema/limits.js';
 import { commands, count, id, text, word } from '../schema/scalars.js';
 import { strict } from '../schema/strict.js';
@@ -24,7 +24,7 @@ const rules = {
   verify: commands.optional(),
   prompt: text(16_384)
     .refine((prompt) => !prompt.includes('{{'), {
-      error: say('templates in prompts are not supported', 'Write plain text.'),
+      error: say('a prompt of a repository holds no templates', 'Write plain text.'),
     })
     .optional(),
 };
@@ -36,7 +36,7 @@ export const repositoryFileSchema = strict(null, {
     error: ({ input }) =>
       input === undefined
         ? say('the version of the file is missing', 'Write version: 1 as the first line.')
-        : say(`version ${JSON.stringify(input)} is not known`, 'Write version: 1.'),
+        : otherVersion(input),
   }),
   ...rules,
   routes: z.record(id, repositoryRules).optional(),

@@ -33,3 +33,12 @@ export function complain(
 ): void {
   context.addIssue({ code: 'custom', message: encode([complaint]), path });
 }
+
+/** A file of a version that this one does not read: of the future, or none at all. */
+export const otherVersion = (written: unknown): string =>
+  typeof written === 'number' && Number.isInteger(written) && written > 1
+    ? say(
+        `version ${written} is of a newer Headgate; this one reads version 1`,
+        'Upgrade this process, or write the file for version 1.',
+      )
+    : say(`version ${JSON.stringify(written)} is not known`, 'Write version: 1.');

@@ -1,7 +1,7 @@
 /** The whole of headgate.yaml: one schema, from which the types, the errors and the JSON Schema come. */
 import { z } from 'zod';
 import { agent } from './agents.js';
-import { say } from './complaint.js';
+import { otherVersion, say } from './complaint.js';
 import { lease } from './lease.js';
 import { budgets, capabilities, globalLimits, loopGuard, retention, tenant } from './limits.js';
 import { route } from './routes.js';
@@ -27,7 +27,7 @@ export const headgateFile = strict('file', {
     error: ({ input }) =>
       input === undefined
         ? say('the version of the file is missing', 'Write version: 1 as the first line.')
-        : say(`version ${JSON.stringify(input)} is not known`, 'Write version: 1.'),
+        : otherVersion(input),
   }),
   tenants: z.record(id, tenant).optional(),
   sources: z.record(id, source).optional(),

@@ -40,6 +40,8 @@ export const tenant = strict('tenant', {
     .optional(),
   timezone: timezone.optional(),
   suspended: z.boolean().optional(),
+  requireApprovalFor: z.array(risk).optional(),
+  fourEyes: z.boolean().optional(),
   limits: strict('tenantLimits', {
     maxActive: count(0, MAX_SLOTS).optional(),
     maxQueued: count(0, 10_000_000).optional(),
@@ -83,6 +85,7 @@ export const retention = strict(null, {
   receipts: kept.optional(),
   payloads: kept.optional(),
   events: kept.optional(),
+  history: kept.optional(),
 });
 
 const capability = z.union([

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compileCondition, compileTemplate } from '../cel/index.js';
+import { compileCondition, compilePrompt, compileTemplate } from '../cel/index.js';
 import { PRESETS } from '../presets/catalogue.js';
 import { complain, say } from './complaint.js';
 import { capabilities, runLimits } from './limits.js';
@@ -122,11 +122,9 @@ export const route = strict('route', {
   mode: word('a mode', ['observe', 'propose', 'act']).optional(),
   agent: id.optional(),
   prompt: text(65_536)
-    .refine((prompt) => !prompt.includes('{{'), {
-      error: say(
-        'templates in prompts are not supported in this version',
-        'Write plain text; the agent reads its input file.',
-      ),
+    .superRefine((prompt, context) => {
+      const compiled = compilePrompt(prompt);
+      if (!compiled.ok) complain(context, compiled.problem);
     })
     .optional(),
   work: strict(null, { key: template.optional(), version: template.optional() }).optional(),

@@ -78,9 +78,11 @@ function Demo({ delivery }: { readonly delivery: string }) {
       <p className="quiet">
         delivery <Id value={delivery} />
       </p>
-      <h1 className={classes['promise']} role="status">
-        <Count n={runs.size} one="run" many="runs" />, <Count n={branches} one="branch" many="branches" />,{' '}
-        <Count n={items.length} one="receipt" many="receipts" />
+      <h1 className={classes['promise']}>
+        <span role="status">
+          <Count n={runs.size} one="run" many="runs" />, <Count n={branches} one="branch" many="branches" />,{' '}
+          <Count n={items.length} one="receipt" many="receipts" />
+        </span>
       </h1>
       {receipts.isError && <Broken fault={receipts.error} />}
       {receipts.isPending && <Loading what="the receipts" />}

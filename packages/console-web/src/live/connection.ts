@@ -3,7 +3,10 @@
  *
  * Changes are handed on in batches, so that a burst of a thousand is one redraw. The browser connects again by itself and
  * says what it saw last; a page that was hidden for long lets go of the connection (a browser has few) and reads
- * everything again when it is looked at.
+ * everything again when it is looked at. A connection that says nothing (the machine slept, a router forgot it) is given
+ * up and made anew. A page that was lost says so, since the same moment, until it hears again.
+ *
+ * No clock of this machine is compared with one of another: the database is behind when what it says stands still.
  */
 import type { StreamBeat, StreamChange } from '@headgate/sdk';
 
@@ -24,17 +27,24 @@ export interface LiveListener {
   onRefused(): void;
 }
 
+type TimerName = 'batch' | 'hidden' | 'again' | 'silence';
+
 const BATCH_MS = 250;
 const STALE_AFTER_MS = 12_000;
 const HIDDEN_MS = 60_000;
 const OPEN_AGAIN_MS = 3_000;
+/** Four beats. */
+const SILENCE_MS = 20_000;
 
 export class LiveConnection {
   readonly #listener: LiveListener;
+  readonly #timers = new Map<TimerName, ReturnType<typeof setTimeout>>();
   #source: EventSource | null = null;
   #batch: StreamChange[] = [];
-  #timers = new Map<'batch' | 'hidden' | 'again', ReturnType<typeof setTimeout>>();
   #readAt: string | null = null;
+  /** When `readAt` moved, by the page's own clock. */
+  #movedMs = 0;
+  #lostSince: string | null = null;
   #wasOpen = false;
 
   constructor(listener: LiveListener) {
@@ -50,13 +60,12 @@ export class LiveConnection {
     document.removeEventListener('visibilitychange', this.#onVisibility);
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();
-    this.#source?.close();
-    this.#source = null;
+    this.#letGo();
   }
 
   #open(): void {
     if (this.#source !== null) return;
-    this.#listener.onState({ kind: 'connecting' });
+    if (this.#lostSince === null) this.#listener.onState({ kind: 'connecting' });
     const source = new EventSource('/v1/stream');
     this.#source = source;
     source.addEventListener('open', () => {
@@ -68,12 +77,23 @@ export class LiveConnection {
     source.addEventListener('reload', () => this.#listener.onReload());
     source.addEventListener('change', (event) => this.#onChange(JSON.parse(event.data) as StreamChange));
     source.addEventListener('error', () => this.#onError(source));
+    this.#awaitBeat();
+  }
+
+  #letGo(): void {
+    this.#source?.close();
+    this.#source = null;
+    this.#readAt = null;
+    this.#cancel('silence');
   }
 
   #onBeat({ readAt }: StreamBeat): void {
+    if (readAt !== this.#readAt) this.#movedMs = performance.now();
     this.#readAt = readAt;
-    const isStale = readAt === null || Date.now() - Date.parse(readAt) > STALE_AFTER_MS;
+    this.#lostSince = null;
+    const isStale = readAt === null || performance.now() - this.#movedMs > STALE_AFTER_MS;
     this.#listener.onState(isStale ? { kind: 'stale', since: readAt } : { kind: 'live' });
+    this.#awaitBeat();
   }
 
   #onChange(change: StreamChange): void {
@@ -87,32 +107,39 @@ export class LiveConnection {
   }
 
   #onError(source: EventSource): void {
-    this.#listener.onState({ kind: 'lost', since: this.#readAt ?? new Date().toISOString() });
+    this.#lose();
     if (source.readyState !== EventSource.CLOSED) return;
     // The browser gave up: the answer was no stream.
-    source.close();
-    this.#source = null;
-    this.#readAt = null;
+    this.#letGo();
     this.#listener.onRefused();
     this.#after('again', OPEN_AGAIN_MS, () => this.#open());
   }
 
+  #awaitBeat(): void {
+    this.#after('silence', SILENCE_MS, () => {
+      this.#lose();
+      this.#letGo();
+      this.#open();
+    });
+  }
+
+  /** Still so when it is lost again before it was heard of. */
+  #lose(): void {
+    this.#lostSince ??= this.#readAt ?? new Date().toISOString();
+    this.#listener.onState({ kind: 'lost', since: this.#lostSince });
+  }
+
   readonly #onVisibility = (): void => {
     if (document.visibilityState === 'hidden') {
-      this.#after('hidden', HIDDEN_MS, () => {
-        this.#source?.close();
-        this.#source = null;
-        this.#readAt = null;
-      });
+      this.#after('hidden', HIDDEN_MS, () => this.#letGo());
       return;
     }
-    clearTimeout(this.#timers.get('hidden'));
-    this.#timers.delete('hidden');
+    this.#cancel('hidden');
     this.#open();
   };
 
-  #after(name: 'batch' | 'hidden' | 'again', ms: number, act: () => void): void {
-    clearTimeout(this.#timers.get(name));
+  #after(name: TimerName, ms: number, act: () => void): void {
+    this.#cancel(name);
     this.#timers.set(
       name,
       setTimeout(() => {
@@ -120,5 +147,10 @@ export class LiveConnection {
         act();
       }, ms),
     );
+  }
+
+  #cancel(name: TimerName): void {
+    clearTimeout(this.#timers.get(name));
+    this.#timers.delete(name);
   }
 }

@@ -45,6 +45,9 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** A length that somebody configured: `24 h`, `10 m`; without the unit that is nothing. */
+export const term = (ms: number): string => duration(ms).replace(/ 0+ [a-z]$/, '');
+
 export function Moment({
   at,
   isRelative = false,
@@ -65,6 +68,12 @@ function Ago({ at }: { readonly at: string }) {
   const now = useNowMs();
   const passed = now - Date.parse(at);
   return <span className="quiet"> · {passed < 1_000 ? 'now' : `${duration(passed)} ago`}</span>;
+}
+
+/** Until something that lies ahead; what is due says so. */
+export function Coming({ at }: { readonly at: string }) {
+  const left = Date.parse(at) - useNowMs();
+  return <span className="quiet">{left < 1_000 ? 'due' : `in ${duration(left)}`}</span>;
 }
 
 /** How long something has lasted; it goes on counting while it has no end. */

@@ -53,6 +53,17 @@ export function Broken(props: {
   );
 }
 
+/** What was asked for was not done: said beside the button that asked. */
+export function Refused({ fault }: { readonly fault: unknown }) {
+  if (fault === null) return null;
+  const { title, detail } = faultWords(fault);
+  return (
+    <p role="alert" className={classes['refused']}>
+      {title} {detail}
+    </p>
+  );
+}
+
 /** What would fill the page, and how. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (

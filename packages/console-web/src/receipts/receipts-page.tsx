@@ -1,14 +1,16 @@
 /** What was decided about every signal, newest first. */
 import type { Receipt, ReceiptQuery } from '@headgate/sdk';
 import { Button, Select } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { Link, useSearchParams } from 'react-router';
 import { api } from '../api/client.js';
+import { usePages } from '../api/use-pages.js';
 import { Moment } from '../parts/moment.js';
+import { Older } from '../parts/older.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import { OutcomeBadge } from '../parts/status.js';
-import { useKeys } from '../shell/keys.js';
+import { Told } from '../parts/told.js';
+import { useRowFocus } from '../shell/row-focus.js';
 import classes from './receipts.module.css';
 
 const OUTCOMES = ['accept', 'defer', 'reject', 'no-work'] as const;
@@ -23,16 +25,12 @@ export function ReceiptsPage() {
     () => ({ ...(outcome === undefined ? {} : { outcome }), ...(source === undefined ? {} : { source }) }),
     [outcome, source],
   );
-  const list = useInfiniteQuery({
-    queryKey: ['receipts', query],
-    queryFn: ({ pageParam }) =>
-      api.receipts.page({ ...query, limit: 50, ...(pageParam === undefined ? {} : { cursor: pageParam }) }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (last) => last.nextCursor ?? undefined,
-    // Only while the newest are what is looked at.
-    refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) <= 1 ? LOOK_AGAIN_MS : false),
-  });
-  const receipts = list.data?.pages.flatMap((page) => page.items) ?? [];
+  const list = usePages(
+    ['receipts', query],
+    (page) => api.receipts.page({ ...query, ...page }),
+    LOOK_AGAIN_MS,
+  );
+  const { items: receipts } = list;
   const set = (name: string, value: string | null): void =>
     setParams((now) => {
       const next = new URLSearchParams(now);
@@ -83,11 +81,7 @@ export function ReceiptsPage() {
           ))}
         </ol>
       )}
-      {list.hasNextPage && (
-        <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-          Older receipts
-        </Button>
-      )}
+      <Older list={list} what="receipts" />
     </>
   );
 }
@@ -113,6 +107,11 @@ function ReceiptRow({
       </span>
       <span className={classes['reason']}>
         <b>{receipt.reasonCode}</b> {receipt.message} <span className="quiet">rule {receipt.rule}</span>
+        {receipt.feedback !== null && (
+          <span className={classes['told']}>
+            <Told feedback={receipt.feedback} />
+          </span>
+        )}
       </span>
       <span className={classes['run']}>
         {execution.runId !== null && (
@@ -126,14 +125,4 @@ function ReceiptRow({
       </span>
     </li>
   );
-}
-
-/** j and k move the focus from row to row. */
-function useRowFocus(): void {
-  const move = (step: number): void => {
-    const links = [...document.querySelectorAll<HTMLElement>('[data-row-link]')];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    links[Math.max(0, Math.min(links.length - 1, at + step))]?.focus();
-  };
-  useKeys({ j: () => move(1), k: () => move(-1) });
 }

@@ -1,5 +1,6 @@
 /** The timeline of a run, as numbers: which lanes, which bars, and where time is cut short. Pure. */
 import type { RunAttempt, RunDetail } from '@headgate/sdk';
+import { beatsOf } from './beats.js';
 
 export interface Bar {
   readonly stage: string;
@@ -15,20 +16,40 @@ export interface Pin {
   readonly state: string;
 }
 
+/** An attempt whose holder fell silent. */
+export interface Loss {
+  /** When its lease ran out; null: not known. */
+  readonly expiredMs: number | null;
+  readonly lostMs: number;
+}
+
 export interface Lane {
   /** Null: the time that the run waited. */
   readonly attempt: RunAttempt | null;
   readonly bars: readonly Bar[];
   readonly pins: readonly Pin[];
+  /** Renewals of the lease. */
+  readonly beats: readonly number[];
   /** Until when the lease stands, while it does. */
   readonly leaseUntilMs: number | null;
+  readonly loss: Loss | null;
+  /** The attempt before it was lost. */
+  readonly hasTakenOver: boolean;
 }
 
 const WAITING: readonly string[] = ['ADMITTED', 'WAITING_APPROVAL', 'WAITING_CAPACITY', 'QUEUED'];
 
 export function lanesOf(run: RunDetail, nowMs: number): readonly Lane[] {
   const endMs = run.finishedAt === null ? nowMs : Date.parse(run.finishedAt);
-  const waits: Lane = { attempt: null, bars: waitingBars(run, endMs), pins: [], leaseUntilMs: null };
+  const waits: Lane = {
+    attempt: null,
+    bars: waitingBars(run, endMs),
+    pins: [],
+    beats: [],
+    leaseUntilMs: null,
+    loss: null,
+    hasTakenOver: false,
+  };
   const lanes = run.attempts.map((attempt, index) => laneOf(run, attempt, index, nowMs));
   return waits.bars.length === 0 ? lanes : [waits, ...lanes];
 }
@@ -95,8 +116,16 @@ function laneOf(run: RunDetail, attempt: RunAttempt, index: number, nowMs: numbe
     attempt,
     bars: bars.filter((bar) => bar.toMs > bar.fromMs || bar.isOpen),
     pins,
+    beats: beatsOf(attempt.lease),
     leaseUntilMs: isOpen && run.lease !== null ? Date.parse(run.lease.expiresAt) : null,
+    loss: lossOf(attempt),
+    hasTakenOver: run.attempts[index - 1]?.status === 'lost',
   };
+}
+
+function lossOf({ lease: { lostAt, expiresAt } }: RunAttempt): Loss | null {
+  if (lostAt === null) return null;
+  return { lostMs: Date.parse(lostAt), expiredMs: expiresAt === null ? null : Date.parse(expiresAt) };
 }
 
 export interface Scale {

@@ -34,17 +34,11 @@ export function windowOf(range: LogRange): LogWindow {
 }
 
 /** What stands behind it. A range that does not begin where the window ends is another log: it is left out. */
-export function withLater(log: LogWindow, range: LogRange): LogWindow {
+export function withLater(log: LogWindow, range: LogRange, maxLines = MAX_LINES): LogWindow {
   const { bytes, isComplete } = range;
   if (range.offset !== log.end || range.nextOffset === range.offset) return { ...log, bytes, isComplete };
   const added = linesOf(range);
-  const [first, ...rest] = added.lines;
-  const open = log.isLastOpen ? log.lines.at(-1) : undefined;
-  const joined =
-    open === undefined || first === undefined
-      ? [...log.lines, ...added.lines]
-      : [...log.lines.slice(0, -1), { offset: open.offset, text: open.text + first.text }, ...rest];
-  const lines = joined.slice(-MAX_LINES);
+  const lines = joined(log, added.lines).slice(-maxLines);
   return {
     start: lines[0]?.offset ?? range.offset,
     end: range.nextOffset,
@@ -56,18 +50,29 @@ export function withLater(log: LogWindow, range: LogRange): LogWindow {
 }
 
 /** What stands before it. */
-export function withEarlier(log: LogWindow, range: LogRange): LogWindow {
+export function withEarlier(log: LogWindow, range: LogRange, maxLines = MAX_LINES): LogWindow {
   if (range.nextOffset !== log.start || range.nextOffset === range.offset) return log;
-  const all = [...linesOf(range).lines, ...log.lines];
-  const lines = all.slice(0, MAX_LINES);
-  const next = all[MAX_LINES];
+  const before = linesOf(range);
+  const all = joined(before, log.lines);
+  const lines = all.slice(0, maxLines);
+  const next = all[maxLines];
   return {
     ...log,
     start: range.offset,
     end: next === undefined ? log.end : next.offset,
-    isLastOpen: next === undefined ? log.isLastOpen : false,
+    isLastOpen: next === undefined && (log.lines.length === 0 ? before : log).isLastOpen,
     lines,
   };
+}
+
+type Stretch = Pick<LogWindow, 'lines' | 'isLastOpen'>;
+
+/** A line longer than what is read at once comes in parts, from either end. */
+function joined(before: Stretch, after: readonly LogLine[]): readonly LogLine[] {
+  const open = before.isLastOpen ? before.lines.at(-1) : undefined;
+  const [first, ...rest] = after;
+  if (open === undefined || first === undefined) return [...before.lines, ...after];
+  return [...before.lines.slice(0, -1), { offset: open.offset, text: open.text + first.text }, ...rest];
 }
 
 /** The line that holds a byte; -1: it is not held. */
@@ -83,14 +88,14 @@ export function lineAt(log: LogWindow, offset: number): number {
   return low;
 }
 
-function linesOf({ offset, text }: LogRange): { lines: LogLine[]; isLastOpen: boolean } {
+function linesOf({ offset, text }: LogRange): Stretch {
   if (text === '') return { lines: [], isLastOpen: false };
   const isLastOpen = !text.endsWith('\n');
   const parts = text.split('\n');
   if (!isLastOpen) parts.pop();
   let at = offset;
   const lines = parts.map((part): LogLine => {
-    const line = { offset: at, text: part.endsWith('\r') ? part.slice(0, -1) : part };
+    const line = { offset: at, text: part };
     at += encoder.encode(part).length + 1;
     return line;
   });
@@ -100,5 +105,5 @@ function linesOf({ offset, text }: LogRange): { lines: LogLine[]; isLastOpen: bo
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of terminals begin with one
 const TERMINAL_CODES = /\u001b\[[0-9;?]*[ -/]*[@-~]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
 
-/** A line as text: what colours a terminal says nothing here. */
-export const shownLine = (text: string): string => text.replace(TERMINAL_CODES, '');
+/** A line as text: what colours a terminal says nothing here, nor does what ends a line elsewhere. */
+export const shownLine = (text: string): string => text.replace(TERMINAL_CODES, '').replace(/\r$/, '');

@@ -69,12 +69,11 @@ function betweenHunks(file: Draft, line: string): void {
     file.lines.push({ kind: 'hunk', text: line, oldNumber: null, newNumber: null });
   } else if (line.startsWith('new file mode')) file.change = 'added';
   else if (line.startsWith('deleted file mode')) file.change = 'deleted';
+  else if (/^(old|new) mode /.test(line)) file.lines.push(note(line));
   else if (line.startsWith('rename from ')) {
     file.change = 'renamed';
     file.oldPath = unquoted(line.slice('rename from '.length));
   } else if (line.startsWith('rename to ')) file.path = unquoted(line.slice('rename to '.length));
-  else if (line.startsWith('+++ b/')) file.path = unquoted(line.slice(6));
-  else if (line.startsWith('--- a/') && file.change === 'deleted') file.path = unquoted(line.slice(6));
   else if (/^(GIT binary patch|Binary files )/.test(line)) file.isBinary = true;
   else if (line.startsWith('\\')) file.lines.push(note(line));
 }
@@ -102,8 +101,31 @@ function inHunk(file: Draft, line: string): void {
 
 const note = (line: string): DiffLine => ({ kind: 'note', text: line, oldNumber: null, newNumber: null });
 
-/** git quotes names with strange bytes; they are shown as git shows them, without the quotes. */
-const unquoted = (name: string): string => (/^".*"$/.test(name) ? name.slice(1, -1) : name);
+const ESCAPES: Readonly<Record<string, number>> = {
+  a: 7,
+  b: 8,
+  t: 9,
+  n: 10,
+  v: 11,
+  f: 12,
+  r: 13,
+  '"': 34,
+  '\\': 92,
+};
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** git writes a name with strange characters between quotes, each of its bytes as in C. */
+function unquoted(name: string): string {
+  if (!/^".*"$/.test(name)) return name;
+  const bytes: number[] = [];
+  for (const [part] of name.slice(1, -1).matchAll(/\\[0-7]{3}|\\.|[^\\]+/g)) {
+    if (!part.startsWith('\\')) bytes.push(...encoder.encode(part));
+    else if (part.length === 4) bytes.push(Number.parseInt(part.slice(1), 8));
+    else bytes.push(ESCAPES[part.slice(1)] ?? 63);
+  }
+  return decoder.decode(new Uint8Array(bytes));
+}
 
 const finished = ({ path, oldPath, change, isBinary, lines }: Draft): DiffFile => ({
   path,

@@ -1,29 +1,43 @@
-import type { RunDetail } from '@headgate/sdk';
+/** What whoever looks may do with the run as it stands, the next thing first: the API says which. */
+import type { RunActionName, RunDetail } from '@headgate/sdk';
 import { Button } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api } from '../api/client.js';
+import { useAct } from '../api/use-act.js';
 import { Dialog } from '../parts/dialog.js';
-import { faultWords } from '../parts/states.js';
+import { Refused } from '../parts/states.js';
 import classes from './run.module.css';
+import { SayWord } from './say-word.js';
 
 export function RunActions({ run }: { readonly run: RunDetail }) {
-  const hasEnded = run.finishedAt !== null;
-  const isCancelling = run.status === 'CANCEL_REQUESTED' || run.status === 'CANCELLING';
-  if (hasEnded) return <Retry run={run} />;
-  return isCancelling ? null : <Cancel run={run} />;
+  const allowed = run.actions.filter((one) => one.allowed);
+  if (allowed.length === 0) return null;
+  return (
+    <div className={classes['actions']}>
+      {allowed.map(({ name }) => (
+        <Act key={name} name={name} run={run} />
+      ))}
+    </div>
+  );
+}
+
+function Act({ name, run }: { readonly name: RunActionName; readonly run: RunDetail }) {
+  switch (name) {
+    case 'cancel':
+      return <Cancel run={run} />;
+    case 'retry':
+      return <Retry run={run} />;
+    default:
+      return <SayWord word={name} run={run} />;
+  }
 }
 
 function Cancel({ run }: { readonly run: RunDetail }) {
   const [isAsking, setAsking] = useState(false);
-  const client = useQueryClient();
-  const cancel = useMutation({
-    mutationFn: () => api.runs.cancel(run.id),
-    onSuccess: (answer) => {
-      client.setQueryData(['run', run.id], answer);
-      setAsking(false);
-    },
+  const cancel = useAct(() => api.runs.cancel(run.id), {
+    answers: ['run', run.id],
+    onDone: () => setAsking(false),
   });
   const isRunning = run.publicStatus === 'running';
   return (
@@ -38,7 +52,7 @@ function Cancel({ run }: { readonly run: RunDetail }) {
             : 'It waits, so it ends at once. A newer version may still start.'}
         </p>
         <Refused fault={cancel.error} />
-        <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+        <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate(undefined)}>
           Cancel run
         </Button>
       </Dialog>
@@ -48,30 +62,19 @@ function Cancel({ run }: { readonly run: RunDetail }) {
 
 function Retry({ run }: { readonly run: RunDetail }) {
   const navigate = useNavigate();
-  const retry = useMutation({
-    mutationFn: () => api.runs.retry(run.id),
-    onSuccess: (answer) => answer.runId !== null && void navigate(`/runs/${answer.runId}`),
+  const retry = useAct(() => api.runs.retry(run.id), {
+    onDone: ({ runId }) => runId !== null && void navigate(`/runs/${runId}`),
   });
   return (
-    <div className={classes['dialog']}>
+    <div className={classes['again']}>
       <Button
         variant={run.publicStatus === 'failed' ? 'filled' : 'default'}
         loading={retry.isPending}
-        onClick={() => retry.mutate()}
+        onClick={() => retry.mutate(undefined)}
       >
         Run again
       </Button>
       <Refused fault={retry.error} />
     </div>
-  );
-}
-
-function Refused({ fault }: { readonly fault: unknown }) {
-  if (fault === null) return null;
-  const { title, detail } = faultWords(fault);
-  return (
-    <p role="alert" className={classes['refused']}>
-      {title} {detail}
-    </p>
   );
 }

@@ -3,15 +3,16 @@ import type { RunDetail } from '@headgate/sdk';
 import { useMediaQuery } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { Fact, Facts } from '../parts/facts.js';
 import { Id, OutsideLink } from '../parts/id.js';
 import { Lasting, Moment } from '../parts/moment.js';
 import { StatusBadge, words } from '../parts/status.js';
-import { useMayAct } from '../session/signed-in.js';
+import { Told } from '../parts/told.js';
+import { ApprovalBox } from './approval.js';
 import classes from './run.module.css';
 import { RunActions } from './run-actions.js';
 
 export function RunHead({ run }: { readonly run: RunDetail }) {
-  const mayAct = useMayAct();
   return (
     <header className={classes['head']}>
       <div className={classes['title']}>
@@ -24,11 +25,15 @@ export function RunHead({ run }: { readonly run: RunDetail }) {
             <StatusBadge status={run.publicStatus} />
             <span>{sentenceOf(run)}</span>
           </p>
+          {run.kind === 'observation' && (
+            <p className="quiet">◎ An observation for a goal: no agent, no result, no cost.</p>
+          )}
         </div>
-        {mayAct && <RunActions run={run} />}
+        <RunActions run={run} />
       </div>
       {run.waiting !== null && <WaitingBox waiting={run.waiting} />}
-      <Facts run={run} />
+      <ApprovalBox run={run} />
+      <Details run={run} />
     </header>
   );
 }
@@ -97,12 +102,12 @@ export function WaitingBox({ waiting }: { readonly waiting: NonNullable<RunDetai
   );
 }
 
-function Facts({ run }: { readonly run: RunDetail }) {
+function Details({ run }: { readonly run: RunDetail }) {
   const isNarrow = useMediaQuery('(max-width: 720px)', false, { getInitialValueInEffect: false });
   return (
     <details open={!isNarrow} className={classes['details']}>
       <summary>Ids and times</summary>
-      <dl className={classes['facts']}>
+      <Facts>
         <Fact name="run">
           <Id value={run.id} />
         </Fact>
@@ -122,6 +127,19 @@ function Facts({ run }: { readonly run: RunDetail }) {
         <Fact name="agent">
           {run.agent}, mode {run.mode}, queue {run.queue}, policy v{run.policyVersion}
         </Fact>
+        {run.promptDigest !== null && (
+          <Fact name="prompt">
+            <Id value={run.promptDigest} label={`sha256 ${run.promptDigest.slice(0, 16)}…`} />
+          </Fact>
+        )}
+        <Fact name="chain">
+          <Chain run={run} />
+        </Fact>
+        {run.feedback !== null && (
+          <Fact name="feedback">
+            <Told feedback={run.feedback} />
+          </Fact>
+        )}
         <Fact name="created">
           <Moment at={run.createdAt} isRelative />
         </Fact>
@@ -131,16 +149,23 @@ function Facts({ run }: { readonly run: RunDetail }) {
         <Fact name="finished">
           <Moment at={run.finishedAt} />
         </Fact>
-      </dl>
+      </Facts>
     </details>
   );
 }
 
-function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+/** How far its cause lies from a person: what the loop guard counts. */
+function Chain({ run: { lineage, receiptId } }: { readonly run: RunDetail }) {
+  const { hops, chainRuns, rootReceiptId } = lineage;
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
+    <>
+      {hops === 0 ? 'no push of ours before it' : `${hops} pushes of ours before it`}, run {chainRuns} of its
+      task
+      {rootReceiptId !== receiptId && (
+        <>
+          , <Link to={`/why?ref=${rootReceiptId}`}>where it began</Link>
+        </>
+      )}
+    </>
   );
 }

@@ -2,6 +2,7 @@ import { Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams, useSearchParams } from 'react-router';
 import { api } from '../api/client.js';
+import { useCurrentInView } from '../parts/current-in-view.js';
 import { Broken, Loading } from '../parts/states.js';
 import { CostTab } from './cost-tab.js';
 import { DiffTab } from './diff-tab.js';
@@ -29,6 +30,7 @@ export function RunPage() {
     queryFn: () => api.runs.get(id),
     refetchInterval: ({ state }) => (state.data?.finishedAt === null ? WHILE_RUNNING_MS : false),
   });
+  const tabs = useCurrentInView<HTMLDivElement>('[aria-selected="true"]', run === undefined ? '' : tab);
   if (run === undefined) {
     return query.isError ? (
       <Broken isPage fault={query.error} onRetry={() => void query.refetch()} />
@@ -47,7 +49,7 @@ export function RunPage() {
         onChange={(next) => setParams(next === null ? {} : { tab: next }, { replace: true })}
         className={classes['tabs'] ?? ''}
       >
-        <Tabs.List aria-label="About this run">
+        <Tabs.List ref={tabs} aria-label="About this run">
           {TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {one}

@@ -1,5 +1,8 @@
-/** A lane for what it waited and one for each attempt: stages as bars, the lease's end, loss and takeover, side effects as pins. */
-import type { RunDetail } from '@headgate/sdk';
+/**
+ * A lane for what it waited and one for each attempt: stages as bars, side effects as pins, renewals of the lease as ticks
+ * below, its end, loss and takeover as marks.
+ */
+import type { AttemptLease, RunDetail } from '@headgate/sdk';
 import { useMemo } from 'react';
 import { duration, exact, useNowMs } from '../parts/moment.js';
 import { words } from '../parts/status.js';
@@ -29,8 +32,7 @@ export function Timeline({ run }: { readonly run: RunDetail }) {
 }
 
 function LaneRow({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }) {
-  const { attempt, bars, pins, leaseUntilMs } = lane;
-  const leaseAt = leaseUntilMs === null ? null : scale.place(leaseUntilMs);
+  const { attempt, bars, pins, loss } = lane;
   return (
     <li className={classes['lane']}>
       <LaneName lane={lane} />
@@ -57,34 +59,69 @@ function LaneRow({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }
             </span>
           </span>
         ))}
-        {leaseAt !== null && leaseAt < 100 && (
-          <span
-            className={classes['lease']}
-            style={{ left: `${leaseAt}%` }}
-            title="the lease runs out here"
-          />
-        )}
-        {attempt?.status === 'lost' && <span className={classes['lost']}>✕ lost, taken over</span>}
+        <LeaseMarks lane={lane} scale={scale} />
+        {loss !== null && <LossMark lostMs={loss.lostMs} scale={scale} />}
       </div>
     </li>
   );
 }
 
-function LaneName({ lane: { attempt, leaseUntilMs } }: { readonly lane: Lane }) {
-  if (attempt === null) return <span className={classes['name']}>in the queue</span>;
+const clock = (atMs: number): string => exact(new Date(atMs).toISOString(), new Date());
+
+/** Beside the instant, on the side that has room. */
+function LossMark({ lostMs, scale }: { readonly lostMs: number; readonly scale: Scale }) {
+  const at = scale.place(lostMs);
+  const side = at > 40 ? { right: `${100 - at}%` } : { left: `${at}%` };
   return (
-    <span className={classes['name']}>
-      attempt {attempt.number} <b>{attempt.status}</b>
-      <span className="quiet"> token {attempt.fencingToken}</span>
-      {leaseUntilMs !== null && (
-        <span className="quiet"> lease until {exact(new Date(leaseUntilMs).toISOString(), new Date())}</span>
-      )}
+    <span className={classes['lost']} style={side}>
+      ✕ lost {clock(lostMs)}
     </span>
   );
 }
 
-/** Narrower bars have no room for their name; it is in the title, and in the text beside. */
-const NAMED_FROM_PERCENT = 9;
+function LeaseMarks({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }) {
+  const { beats, leaseUntilMs, loss } = lane;
+  const endMs = leaseUntilMs ?? loss?.expiredMs ?? null;
+  const endAt = endMs === null ? null : scale.place(endMs);
+  const endWords = loss === null ? 'the lease runs out here' : 'the lease ran out here';
+  return (
+    <>
+      {beats.map((atMs) => (
+        <span
+          key={atMs}
+          className={classes['beat']}
+          style={{ left: `${scale.place(atMs)}%` }}
+          aria-hidden="true"
+        />
+      ))}
+      {endAt !== null && endAt < 100 && (
+        <span className={classes['lease']} style={{ left: `${endAt}%` }} title={endWords} />
+      )}
+    </>
+  );
+}
+
+function LaneName({ lane: { attempt, leaseUntilMs, hasTakenOver } }: { readonly lane: Lane }) {
+  if (attempt === null) return <span className={classes['name']}>in the queue</span>;
+  return (
+    <span className={classes['name']}>
+      attempt {attempt.number} <b>{attempt.status}</b>
+      <span className="quiet">
+        {hasTakenOver && ', took over,'} token {attempt.fencingToken}
+        <span className={classes['renewed']}>{renewedWords(attempt.lease)}</span>
+        {leaseUntilMs !== null && ` lease until ${clock(leaseUntilMs)}`}
+      </span>
+    </span>
+  );
+}
+
+function renewedWords({ renewals, renewedAt, beatMs }: AttemptLease): string {
+  if (renewals === null) return '';
+  if (renewals === 0 || renewedAt === null) return 'lease never renewed';
+  const times = renewals === 1 ? 'once' : `${renewals} times`;
+  const apart = renewals > 1 && beatMs !== null ? `, ${(beatMs / 1_000).toFixed(1)} s apart on average` : '';
+  return `renewed ${times}, last ${exact(renewedAt, new Date())}${apart}`;
+}
 
 function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) {
   const left = scale.place(bar.fromMs);
@@ -96,7 +133,7 @@ function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) 
       title={barWords(bar)}
       aria-hidden="true"
     >
-      {width >= NAMED_FROM_PERCENT && words(bar.stage)}
+      <span className={classes['stage']}>{words(bar.stage)}</span>
     </span>
   );
 }

@@ -8,7 +8,9 @@ export const SINCE = {
   '24h': { label: 'the last 24 hours', ms: 24 * 3_600_000 },
   '7d': { label: 'the last 7 days', ms: 7 * 24 * 3_600_000 },
 } as const;
-export type SinceName = keyof typeof SINCE;
+const SINCE_NAMES = Object.keys(SINCE).filter((name): name is keyof typeof SINCE =>
+  Object.hasOwn(SINCE, name),
+);
 
 export type FilterName = 'status' | 'route' | 'repository' | 'tenant' | 'since' | 'waiting';
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;
@@ -37,8 +39,6 @@ export function queryOf(filters: Filters, nowMs: number): RunQuery {
     ...(waiting !== undefined && /^[A-Z_]+$/.test(waiting)
       ? { waitingReason: waiting as NonNullable<RunQuery['waitingReason']> }
       : {}),
-    ...(since !== undefined && since in SINCE
-      ? { since: new Date(nowMs - SINCE[since as SinceName].ms).toISOString() }
-      : {}),
+    ...(isOneOf(SINCE_NAMES, since) ? { since: new Date(nowMs - SINCE[since].ms).toISOString() } : {}),
   };
 }

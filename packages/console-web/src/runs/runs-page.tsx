@@ -66,9 +66,10 @@ export function RunsPage() {
       </div>
       <div className={classes['bar']}>
         <FilterBar filters={filters} onChange={setFilter} />
-        {mayAct && chosen.size > 0 && (
+        {mayAct && (
           <BulkBar
-            runs={runs.filter((run) => chosen.has(run.id))}
+            chosen={chosen}
+            query={query}
             onDone={(ids) => {
               setChosen(new Set());
               void refresh(ids);

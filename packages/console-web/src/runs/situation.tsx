@@ -2,8 +2,18 @@
 import type { Run } from '@headgate/sdk';
 import { Lasting } from '../parts/moment.js';
 import { words } from '../parts/status.js';
+import classes from './runs.module.css';
 
 export function Situation({ run }: { readonly run: Run }) {
+  return (
+    <>
+      {run.kind === 'observation' && <span className={classes['look']}>◎ observation</span>}
+      <Now run={run} />
+    </>
+  );
+}
+
+function Now({ run }: { readonly run: Run }) {
   if (run.waiting !== null) {
     const { reasonCode, message } = run.waiting;
     return (

@@ -40,13 +40,15 @@ export function useRunList(query: RunQuery, isAtHead: () => boolean) {
 
   const asks = useRef(0);
   const answered = useRef(new Map<string, number>());
-  /** Reads these rows again, where they stand. */
+  /** Reads these rows again, where they stand. What cannot be read stays as it is: the page says since when it is old. */
   const refresh = useCallback(
     async (ids: readonly string[]) => {
       const wanted = ids.filter((id) => known.current.has(id)).slice(0, MAX_IDS);
       if (wanted.length === 0) return;
       const asked = ++asks.current;
-      const { items } = await api.runs.page({ ids: wanted.join(','), limit: MAX_IDS });
+      const answer = await api.runs.page({ ids: wanted.join(','), limit: MAX_IDS }).catch(() => null);
+      if (answer === null) return;
+      const { items } = answer;
       // Answers may overtake each other: what was asked for later is newer.
       const fresh = items.filter(({ id }) => (answered.current.get(id) ?? 0) <= asked);
       for (const { id } of fresh) answered.current.set(id, asked);
@@ -74,7 +76,7 @@ export function useRunList(query: RunQuery, isAtHead: () => boolean) {
 
   useChanges((changes) => {
     const ids = namedRuns(changes);
-    refresh(ids).catch(() => {});
+    void refresh(ids);
     if (ids.every((id) => known.current.has(id))) return;
     headTimer.current ??= setTimeout(() => {
       headTimer.current = null;

@@ -2,8 +2,9 @@
 import { Button, Menu } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { Link, NavLink, Outlet, useNavigate } from 'react-router';
+import { Link, NavLink, Outlet, useLocation, useNavigate } from 'react-router';
 import { signOut } from '../api/client.js';
+import { useCurrentInView } from '../parts/current-in-view.js';
 import { useCaller } from '../session/signed-in.js';
 import { useKeys } from './keys.js';
 import { KeysHelp } from './keys-help.js';
@@ -15,6 +16,8 @@ import { ThemeItems } from './theme-items.js';
 
 export function Shell() {
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const { pathname } = useLocation();
+  const nav = useCurrentInView<HTMLElement>('[aria-current="page"]', pathname);
   useKeys({ '?': () => setHelpOpen(true) });
   return (
     <>
@@ -26,12 +29,14 @@ export function Shell() {
           <img src={mark} alt="" width="22" height="22" />
           Headgate
         </Link>
-        <nav aria-label="Pages" className={classes['nav']}>
+        <nav ref={nav} aria-label="Pages" className={classes['nav']}>
           <NavLink to="/" end>
             Runs
           </NavLink>
           <NavLink to="/why">Why</NavLink>
           <NavLink to="/receipts">Receipts</NavLink>
+          <NavLink to="/schedules">Schedules</NavLink>
+          <NavLink to="/goals">Goals</NavLink>
           <NavLink to="/docs">API</NavLink>
           <QueuesLink />
         </nav>

@@ -1,4 +1,5 @@
 /** Letting a version in: the queue's bound, and everything that changes with it. */
+import { needsConsent } from '../approval.js';
 import { PLACE, type RunStatus } from '../lifecycle.js';
 import type { RoutePolicy } from '../policy.js';
 import { counted } from '../sentences.js';
@@ -49,7 +50,8 @@ export function admit(asked: Asked, plan: AdmitPlan): Decision {
   const full = tooManyOpen(asked) ?? queueIsFull(asked, leaving);
   if (full !== null) return full;
 
-  const needsApproval = candidate.verdict?.reasonCode === 'APPROVAL_REQUIRED';
+  const needsApproval =
+    candidate.verdict?.reasonCode === 'APPROVAL_REQUIRED' || needsConsent(candidate.tenant, asked.route.risk);
   const generation = plan.generation ?? task.generation;
   const publication = plan.publication ?? task.publication;
   const isTaskChanged = generation !== task.generation || publication !== task.publication || task.cancelled;

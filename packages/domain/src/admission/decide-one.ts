@@ -22,14 +22,13 @@
  * wrong time in the source. Identity comes before order, so that a late repeat of a known version is told its
  * run and not that it is old.
  */
-import { isCancelling } from '../lifecycle.js';
-import type { RoutePolicy } from '../policy.js';
 import type { ReasonCode } from '../reasons.js';
-import { counted, quoted } from '../sentences.js';
-import { order, type VersionPoint } from '../source-order.js';
+import { quoted } from '../sentences.js';
+import type { VersionPoint } from '../source-order.js';
 import { checkWork, type WorkIdentity } from '../work.js';
-import { type Asked, admit } from './admit.js';
+import type { Asked } from './admit.js';
 import { aftermath } from './aftermath.js';
+import { againByPerson, byRunsUnderWay, newerStanding, superseded } from './beside-others.js';
 import { byDebounce, withoutItsWaiting } from './debounce.js';
 import { type DecisionParts, decide } from './decision.js';
 import { echoOfOurs, guarded } from './guard.js';
@@ -43,8 +42,6 @@ import {
   type Decision,
   type FirstDelivery,
   type KnownVersion,
-  type LiveRun,
-  type TaskState,
   type Verdict,
 } from './types.js';
 
@@ -261,119 +258,3 @@ function holdsItsVersion(known: KnownVersion, candidate: Candidate): boolean {
   const isLookAgain = candidate.signal.via === 'scan' || candidate.signal.via === 'poll';
   return !isFreed || isLookAgain;
 }
-
-/** A version that was let in, or is latched, and that the source puts after this one. */
-function newerStanding(point: VersionPoint, task: TaskState): VersionPoint | null {
-  const standing = [task.latest, task.latch, ...task.debounced, ...task.live].filter(
-    (other) => other !== null,
-  );
-  return standing.find((other) => order(point, other) === 'older') ?? null;
-}
-
-function superseded({ candidate, task }: Asked, newer: VersionPoint): Decision {
-  return decide(candidate, {
-    outcome: 'reject',
-    reasonCode: 'SUPERSEDED',
-    rule: 'source-order',
-    facts: { detail: `The newer version is ${quoted(newer.inputVersion)}.` },
-    taskId: task.taskId,
-    generation: task.generation,
-    metRunId: task.versions.get(newer.inputVersion)?.runId ?? null,
-  });
-}
-
-/**
- * Another version may be under way. A run that is being cancelled no longer counts: it will bring no result,
- * and the exclusive key keeps its successor from starting before it is gone.
- */
-function byRunsUnderWay(asked: Asked, route: RoutePolicy, known: KnownVersion | undefined): Decision {
-  const { candidate, task, point } = asked;
-  const isFreed = known !== undefined;
-  const plan = {
-    ...(isFreed ? { generation: nextGeneration(task, known) } : {}),
-    rule: isFreed ? 'freed-version' : 'new-version',
-  };
-  const underWay = task.live.filter((run) => !isCancelling(run.status));
-  const current = underWay.at(-1);
-  if (current === undefined) return admit(asked, plan);
-
-  const met = { taskId: task.taskId, generation: task.generation };
-  const rule = `onNewVersion.${route.onNewVersion}`;
-  switch (route.onNewVersion) {
-    case 'reject':
-      return inProgress(asked, current, rule);
-    case 'useExisting':
-      return decide(candidate, {
-        ...met,
-        outcome: 'accept',
-        reasonCode: 'EXISTING_RUN',
-        rule,
-        runId: current.runId,
-        existing: true,
-      });
-    case 'queueOne':
-      return byLatch(asked, current, rule) ?? admit(asked, { ...plan, rule });
-    case 'cancelOther':
-      return admit(asked, {
-        ...plan,
-        rule,
-        supersede: underWay.filter((run) => run.status !== 'FINALIZING' && order(point, run) === 'newer'),
-      });
-    case 'allow':
-      return admit(asked, { ...plan, rule });
-  }
-}
-
-/**
- * One version waits behind the live run: the newest by the source's order. A version whose place beside the
- * latched one is unknown must neither push it out nor be swallowed, so it is admitted (null) and waits for the
- * exclusive key.
- */
-function byLatch({ candidate, task, point }: Asked, current: LiveRun, rule: string): Decision | null {
-  const relation = task.latch === null ? 'newer' : order(point, task.latch);
-  if (relation !== 'newer' && relation !== 'same') return null;
-  const latch = { ...point, receiptId: candidate.receiptId };
-  return decide(candidate, {
-    outcome: 'accept',
-    reasonCode: 'QUEUED_NEXT',
-    rule,
-    taskId: task.taskId,
-    generation: task.generation,
-    metRunId: current.runId,
-    writes: relation === 'same' ? [] : [{ kind: 'latch', taskId: task.taskId, latch, candidate }],
-  });
-}
-
-/** A person asks for a run again (retry, replay of a dead letter, reset). */
-function againByPerson(asked: Asked, directive: { kind: 'retry' | 'reset'; cancelLive: boolean }): Decision {
-  const { task, point } = asked;
-  const isReset = directive.kind === 'reset';
-  const newer = isReset ? null : newerStanding(point, task);
-  if (newer !== null) return superseded(asked, newer);
-  const current = task.live.at(-1);
-  const rule = `directive.${directive.kind}`;
-  if (current !== undefined && !directive.cancelLive) return inProgress(asked, current, rule);
-  return admit(asked, {
-    rule,
-    generation: nextGeneration(task, task.versions.get(point.inputVersion)),
-    publication: task.publication + (isReset ? 1 : 0),
-    cancel: task.live.filter((run) => !isCancelling(run.status)),
-    isNewStart: isReset,
-  });
-}
-
-function inProgress({ candidate, task }: Asked, current: LiveRun, rule: string): Decision {
-  return decide(candidate, {
-    outcome: 'reject',
-    reasonCode: 'WORK_IN_PROGRESS',
-    rule,
-    facts: { detail: `${counted(task.live.length, 'run')} of the task not ended.` },
-    taskId: task.taskId,
-    generation: task.generation,
-    runId: current.runId,
-    existing: true,
-  });
-}
-
-const nextGeneration = (task: TaskState, known: KnownVersion | undefined): number =>
-  Math.max(task.generation, known?.generation ?? 0) + 1;

@@ -7,7 +7,7 @@ import { counted, durationInWords, quoted } from '../sentences.js';
 import type { Candidate, Explained, ExplanationKind } from './explanation.js';
 import type { Facts, RunFact, SourceSight } from './facts.js';
 import { stepsOf } from './steps.js';
-import { summaryOf, type WaitingWords } from './summary.js';
+import { summaryOf, verdictOn, type WaitingWords } from './summary.js';
 
 export interface ExplainInput {
   readonly ref: string;
@@ -24,7 +24,8 @@ const MAX_CANDIDATES = 20;
 /** The chain behind what was found. */
 export function explain(input: ExplainInput): Explained {
   const { facts } = input;
-  const summary = summaryOf(sorted(facts), input.waiting);
+  const inOrder = sorted(facts);
+  const summary = [verdictOn(input.ref, inOrder), summaryOf(inOrder, input.waiting)].join(' ').trimStart();
   return {
     kind: input.kind,
     summary: input.isCut ? `${summary} Only the newest are shown.` : summary,
@@ -77,7 +78,23 @@ export function explainNothing(ref: string, sources: readonly SourceSight[], now
   };
 }
 
-function sightWords(sight: SourceSight, now: Date): string {
+const sightWords = (sight: SourceSight, now: Date): string =>
+  [arrivalWords(sight, now), lookWords(sight, now)].filter((part) => part !== '').join(' ');
+
+/** When somebody looked at it last, and whether there was anything new. */
+function lookWords({ look }: SourceSight, now: Date): string {
+  if (look == null) return '';
+  const ago = durationInWords(now.getTime() - look.lookedAt.getTime());
+  const found =
+    look.outcome !== 'looked'
+      ? `the look failed (${look.outcome})`
+      : look.quietLooks > 0
+        ? 'nothing new was found'
+        : 'what was found has its receipts';
+  return `Last looked at ${ago} ago (${look.repository}): ${found}.`;
+}
+
+function arrivalWords(sight: SourceSight, now: Date): string {
   if (sight.lastAt === null) return 'Configured; nothing has arrived from it.';
   const ago = durationInWords(now.getTime() - sight.lastAt.getTime());
   return `Last delivery ${ago} ago (${sight.lastAt.toISOString()}): ${sight.lastType ?? '?'}, ${

@@ -22,6 +22,8 @@ export interface ReceiptFact {
   readonly workKey: string | null;
   readonly inputVersion: string | null;
   readonly parentReceiptId: ReceiptId | null;
+  /** Who wanted it decided once more. */
+  readonly replayedBy: string | null;
   readonly taskId: TaskId | null;
   readonly runId: RunId | null;
 }
@@ -41,6 +43,36 @@ export interface RunFact {
   readonly statusAt: Date;
   readonly branch: string | null;
   readonly costUsd: number;
+  /** Confirmed pushes of ours between the root of its chain and this run. */
+  readonly hops: number;
+  /** Runs of its task since a person, or a version that is not ours, began the chain; this one included. */
+  readonly chainRuns: number;
+  /** Null: its own receipt is the root. */
+  readonly rootReceiptId: ReceiptId | null;
+}
+
+/** What a refused person was told where they asked. */
+export interface FeedbackFact {
+  readonly receiptId: ReceiptId;
+  readonly repository: string;
+  readonly number: string;
+  readonly state: string;
+  readonly reasonCode: string;
+  readonly url: string | null;
+  readonly detail: string | null;
+  readonly at: Date;
+  readonly settledAt: Date | null;
+}
+
+/** How a repository of a source was last looked at. */
+export interface LookFact {
+  readonly source: string;
+  readonly repository: string;
+  readonly lookedAt: Date;
+  readonly outcome: string;
+  readonly detail: string | null;
+  /** Looks in a row that found nothing new, the last one included; 0: it found something. */
+  readonly quietLooks: number;
 }
 
 export interface EventFact {
@@ -89,9 +121,19 @@ export interface Facts {
   readonly events: readonly EventFact[];
   readonly operations: readonly OperationFact[];
   readonly attempts: readonly AttemptFact[];
+  readonly feedback: readonly FeedbackFact[];
+  readonly looks: readonly LookFact[];
 }
 
-export const NO_FACTS: Facts = { receipts: [], runs: [], events: [], operations: [], attempts: [] };
+export const NO_FACTS: Facts = {
+  receipts: [],
+  runs: [],
+  events: [],
+  operations: [],
+  attempts: [],
+  feedback: [],
+  looks: [],
+};
 
 /** The newest delivery of a source: what to compare with when nothing is known. */
 export interface SourceSight {
@@ -100,4 +142,6 @@ export interface SourceSight {
   readonly lastType: string | null;
   readonly lastOutcome: Outcome | null;
   readonly lastReasonCode: string | null;
+  /** The newest look at one of its repositories; null or absent: nobody looks. */
+  readonly look?: LookFact | null;
 }

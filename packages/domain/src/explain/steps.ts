@@ -5,10 +5,10 @@
  */
 import { formatId } from '../ids.js';
 import { isReasonCode, messageOf } from '../reasons.js';
-import { quoted } from '../sentences.js';
+import { counted, quoted } from '../sentences.js';
 import { eventMessage, receiptOf } from './event-words.js';
 import type { Step } from './explanation.js';
-import type { AttemptFact, EventFact, Facts, ReceiptFact } from './facts.js';
+import type { AttemptFact, EventFact, Facts, FeedbackFact, LookFact, ReceiptFact } from './facts.js';
 import { foldEqual } from './fold.js';
 
 interface Ranked {
@@ -20,7 +20,7 @@ interface Ranked {
   readonly id: string;
 }
 
-const RANK = { decision: 0, attempt: 1, event: 2, closing: 3 } as const;
+const RANK = { decision: 0, attempt: 1, event: 2, closing: 3, aside: 4 } as const;
 
 export function stepsOf(facts: Facts): readonly Step[] {
   const bornAtMs = birthsOf(facts);
@@ -41,6 +41,8 @@ export function stepsOf(facts: Facts): readonly Step[] {
       const step = attemptStep(attempt);
       return step === null ? [] : [{ step, atMs: step.at.getTime(), rank: RANK.attempt, id: attempt.id }];
     }),
+    ...facts.feedback.map((told) => aside(feedbackStep(told), told.receiptId)),
+    ...facts.looks.map((look) => aside(lookStep(look), `${look.source}/${look.repository}`)),
   ];
   return foldEqual(ranked.sort(byCause).map((one) => one.step));
 }
@@ -70,7 +72,7 @@ function receiptStep(receipt: ReceiptFact): Step {
     reasonCode: receipt.reasonCode,
     message: isDecision ? decisionWords(receipt) : closingWords(receipt),
     rule: receipt.rule,
-    actor: receipt.actor,
+    actor: receipt.replayedBy ?? receipt.actor,
     receiptId: receipt.id,
     runId: receipt.runId,
     count: 1,
@@ -81,7 +83,12 @@ function receiptStep(receipt: ReceiptFact): Step {
 /** `github.check_run.completed from acme (delivery 1/7f3c…): The route's condition is not met.` */
 function decisionWords(receipt: ReceiptFact): string {
   const what = `${receipt.type} from ${receipt.source} (delivery ${receipt.eventId})`;
-  const again = receipt.parentReceiptId === null ? '' : ', decided again';
+  const again =
+    receipt.replayedBy !== null
+      ? `, replayed by ${receipt.replayedBy}`
+      : receipt.parentReceiptId === null
+        ? ''
+        : ', decided again';
   const of = receipt.inputVersion === null ? '' : `, version ${quoted(receipt.inputVersion)}`;
   return `${what}${again}${of}: ${receipt.message}`;
 }
@@ -137,3 +144,57 @@ const ENDINGS: Readonly<Record<string, string>> = {
   lost: 'was lost with its lease',
   released: 'was handed back',
 };
+
+const aside = (step: Step, id: string): Ranked => ({ step, atMs: step.at.getTime(), rank: RANK.aside, id });
+
+const NOTHING_DECIDED = {
+  outcome: null,
+  rule: null,
+  actor: null,
+  receiptId: null,
+  runId: null,
+  count: 1,
+} as const;
+
+/** What a person was told, or why nobody told them. */
+function feedbackStep(told: FeedbackFact): Step {
+  const at = told.settledAt ?? told.at;
+  const where = `${told.repository}#${told.number}`;
+  const link = told.url === null ? '' : `: ${told.url}`;
+  const detail = told.detail === null ? '' : ` ${quoted(told.detail)}`;
+  const words: Readonly<Record<string, string>> = {
+    intended: `The refusal is to be told at ${where}, where it was asked.`,
+    attempted: `The refusal is being told at ${where}.`,
+    ambiguous: `Whether the refusal was told at ${where} is unknown; it is read before it is told again.${detail}`,
+    confirmed: `The refusal was told at ${where}, where it was asked${link}.`,
+    abandoned: `The refusal was not told at ${where}.${detail}`,
+  };
+  return {
+    ...NOTHING_DECIDED,
+    at,
+    type: `feedback.${told.state}`,
+    reasonCode: told.reasonCode,
+    message: words[told.state] ?? `The refusal at ${where} is ${told.state}.`,
+    receiptId: told.receiptId,
+    lastAt: at,
+  };
+}
+
+/** `The last look at acme/api (source acme) found nothing new, as 12 looks before it.` */
+function lookStep({ source, repository, lookedAt, outcome, detail, quietLooks }: LookFact): Step {
+  const before = quietLooks > 1 ? `, like ${counted(quietLooks - 1, 'look')} before it` : '';
+  const said = detail === null ? '' : ` ${quoted(detail)}`;
+  return {
+    ...NOTHING_DECIDED,
+    at: lookedAt,
+    type: 'source.looked',
+    reasonCode: quietLooks > 0 ? 'NOTHING_FOUND' : null,
+    message:
+      quietLooks > 0
+        ? `The last look at ${repository} (source ${source}) found nothing new${before}.`
+        : outcome === 'looked'
+          ? `The last look at ${repository} (source ${source}) was dealt with.${said}`
+          : `The last look at ${repository} (source ${source}) failed (${outcome}).${said}`,
+    lastAt: lookedAt,
+  };
+}

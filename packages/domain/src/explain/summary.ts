@@ -38,7 +38,7 @@ function openingOf(decisions: readonly ReceiptFact[], runs: readonly RunFact[]):
 }
 
 function runWords(run: RunFact, operations: readonly OperationFact[], waiting: WaitingWords | null): string {
-  const name = `${formatId('run', run.id)} (${run.route}, generation ${run.generation})`;
+  const name = `${formatId('run', run.id)} (${run.route}, generation ${run.generation}${lineageWords(run)})`;
   const reason = run.reasonCode !== null && isReasonCode(run.reasonCode) ? messageOf(run.reasonCode) : '';
   const why = [reason, run.reasonDetail ?? ''].filter((part) => part !== '').join(' ');
   switch (publicStatus(run.status)) {
@@ -63,6 +63,16 @@ function runWords(run: RunFact, operations: readonly OperationFact[], waiting: W
   }
 }
 
+/** Its place in a chain of our own runs, where there is one. */
+function lineageWords({ hops, chainRuns, rootReceiptId }: RunFact): string {
+  const root = rootReceiptId === null ? '' : ` from ${formatId('rcpt', rootReceiptId)}`;
+  const parts = [
+    hops === 0 ? null : `${counted(hops, 'hop')}${root}`,
+    chainRuns <= 1 ? null : `run ${chainRuns} of its work since a person acted`,
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
+}
+
 function effectsOf(run: RunFact, operations: readonly OperationFact[]): string {
   const done = operations
     .filter((operation) => operation.runId === run.id && operation.state === 'confirmed')
@@ -75,12 +85,31 @@ function effectsOf(run: RunFact, operations: readonly OperationFact[]): string {
 const spent = (run: RunFact): string =>
   isTerminal(run.status) && run.costUsd > 0 ? ` It cost ${run.costUsd.toFixed(2)} USD.` : '';
 
+/**
+ * Asked for one delivery or receipt among others of the same work: what became of that one comes first. Empty where
+ * there is nothing beside it, and for every other reference. A delivery of a hook is asked for without the hook's id.
+ */
+export function verdictOn(ref: string, { receipts }: Facts): string {
+  const decisions = receipts.filter((receipt) => receipt.kind === 'decision');
+  const asked = decisions.filter(
+    ({ id, eventId }) => formatId('rcpt', id) === ref || eventId === ref || eventId.endsWith(`/${ref}`),
+  );
+  const last = asked.at(-1);
+  if (last === undefined || decisions.length === 1) return '';
+  const what = asked.length === 1 ? 'It was' : `It was decided ${asked.length} times, last`;
+  return `${what} ${OUTCOME_WORDS[last.outcome]} with ${last.reasonCode} by rule ${last.rule}: ${last.message}`;
+}
+
+const OUTCOME_WORDS = {
+  accept: 'accepted',
+  defer: 'put off',
+  reject: 'refused',
+  'no-work': 'no work',
+} as const;
+
 function withoutRun(decisions: readonly ReceiptFact[]): string {
   const last = decisions.at(-1);
   if (last === undefined) return 'Nothing has happened to it yet.';
-  const outcome = { accept: 'accepted', defer: 'put off', reject: 'refused', 'no-work': 'no work' }[
-    last.outcome
-  ];
   const times = decisions.length === 1 ? 'One signal' : `${counted(decisions.length, 'signal')}; the last`;
-  return `${times}, no run: ${outcome} with ${last.reasonCode} by rule ${last.rule}. ${last.message}`;
+  return `${times}, no run: ${OUTCOME_WORDS[last.outcome]} with ${last.reasonCode} by rule ${last.rule}. ${last.message}`;
 }

@@ -1,4 +1,5 @@
 /** Why a run waits now, and what would let it start: said for every waiting run (surfaces, *why*). */
+import type { ApprovalSubject } from '../approval.js';
 import type { ReasonCode } from '../reasons.js';
 import { counted, durationInWords, type Numbers, sentence } from '../sentences.js';
 import { type BlockInput, blockOf } from './block.js';
@@ -16,9 +17,15 @@ export type Waiting =
       readonly detail?: string | null;
     }
   /** Dispatched and not claimed yet; after `takenBackAt` it is ready again. */
-  | { readonly kind: 'dispatched'; readonly takenBackAt: number }
-  /** A person must approve; null = without end. */
-  | { readonly kind: 'approval'; readonly expiresAt: number | null };
+  | { readonly kind: 'dispatched'; readonly takenBackAt: number };
+
+/** A request that nobody has answered. */
+export interface OpenRequest {
+  readonly subject: ApprovalSubject;
+  readonly expiresAt: number;
+  /** Whose own consent does not count; null: anybody's with the role does. */
+  readonly notBy: string | null;
+}
 
 export interface WaitingReason {
   readonly reasonCode: ReasonCode;
@@ -60,16 +67,35 @@ export function waitingReason(
         wouldStartWhen: 'A worker of its queue claims it.',
         untilMs: waiting.takenBackAt,
       };
-    case 'approval':
-      return {
-        reasonCode: 'APPROVAL_REQUIRED',
-        message: sentence('APPROVAL_REQUIRED'),
-        numbers: waiting.expiresAt === null ? {} : { leftMs: Math.max(0, waiting.expiresAt - input.now) },
-        wouldStartWhen: 'A person approves it.',
-        untilMs: waiting.expiresAt,
-      };
   }
 }
+
+/**
+ * Of a run that waits for a person: who can let it go on, and until when. It has no place in the queue.
+ * @param request null: nobody knows what was asked.
+ * @param detail why it is asked again, if it is.
+ */
+export function approvalReason(
+  request: OpenRequest | null,
+  detail: string | null,
+  now: number,
+): WaitingReason {
+  const asked = WORDS_FOR[request?.subject ?? 'admission'];
+  const until = request === null ? '' : `, until ${new Date(request.expiresAt).toISOString()}`;
+  const notBy = request?.notBy == null ? '' : `, but not ${request.notBy}, who asked for it`;
+  return {
+    reasonCode: 'APPROVAL_REQUIRED',
+    message: `${asked.message}${detail === null ? '' : ` ${detail}`}`,
+    numbers: request === null ? {} : { leftMs: Math.max(0, request.expiresAt - now) },
+    wouldStartWhen: `A person with the role approver or admin ${asked.does} it${notBy}${until}.`,
+    untilMs: request?.expiresAt ?? null,
+  };
+}
+
+const WORDS_FOR: Readonly<Record<ApprovalSubject, { readonly message: string; readonly does: string }>> = {
+  admission: { message: sentence('APPROVAL_REQUIRED'), does: 'approves' },
+  proposal: { message: 'The result is sealed and waits for a person to publish it.', does: 'publishes' },
+};
 
 function whileReady(candidate: QueueCandidate, ahead: number, input: BlockInput): WaitingReason {
   const block = blockOf(candidate, input);

@@ -18,6 +18,9 @@ import { askRedis } from './wire.js';
 
 const READY_WITHIN_MS = 20_000;
 const LOOK_AGAIN_MS = 20;
+/** Longer after each try that failed, to a limit: what ends at once would otherwise be started for ever at full speed. */
+const COME_BACK_AFTER_MS = 500;
+const COME_BACK_AT_MOST_MS = 30_000;
 /** A port can be taken between our look and the server's bind. */
 const START_TRIES = 5;
 
@@ -33,6 +36,8 @@ export interface RedisOptions {
   readonly mayFetch?: boolean;
   /** Where a fetched server is kept. Default: the data folder. */
   readonly fetchFolder?: string;
+  /** Started again, empty, whenever it ends without having been asked to. Default false. */
+  readonly comesBack?: boolean;
   /** Databases (`SELECT n`); Redis' own default is 16. */
   readonly databases?: number;
 }
@@ -78,7 +83,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer | R
       claim.release();
       return without(found);
     }
-    const server = new PrivateRedis(data, found, claim, logger, options.databases ?? 16);
+    const { databases = 16, comesBack = false } = options;
+    const server = new PrivateRedis(data, found, claim, logger, { databases, comesBack });
     await server.start();
     return server;
   } catch (error) {
@@ -133,6 +139,10 @@ function givenRedis(url: string): RedisServer {
   };
 }
 
+/**
+ * Whoever ends it (`#end`) first waits for a revival under way, so that no server starts behind its back; a revival
+ * that sees that it is being ended starts none. Both run in this process only: the claim keeps others out.
+ */
 class PrivateRedis implements RedisServer {
   readonly isPrivate = true;
   /** Loopback is shared with every user of the machine. A new password at each start of Headgate is enough. */
@@ -140,13 +150,14 @@ class PrivateRedis implements RedisServer {
   #port = 0;
   #server: ServerProcess | null = null;
   #isEnding = false;
+  #revival: { readonly abort: AbortController; readonly over: Promise<void> } | null = null;
 
   constructor(
     private readonly data: DataFolder,
     private readonly binary: RedisBinary,
     private readonly claim: PidClaim,
     private readonly logger: EmbeddedLogger,
-    private readonly databases: number,
+    private readonly wishes: { readonly databases: number; readonly comesBack: boolean },
   ) {}
 
   get port(): number {
@@ -217,8 +228,12 @@ class PrivateRedis implements RedisServer {
   }
 
   async #end(how: (server: ServerProcess) => Promise<void>): Promise<void> {
+    this.#isEnding = true;
+    this.#revival?.abort.abort();
+    await this.#revival?.over;
     const server = this.#server;
     if (server === null) return;
+    // A revival that was past its last look has set it back.
     this.#isEnding = true;
     await how(server);
     this.#server = null;
@@ -229,7 +244,25 @@ class PrivateRedis implements RedisServer {
     void server.exited.then(() => {
       if (this.#isEnding || this.#server !== server) return;
       this.logger.error({ pid: server.pid, log: logFile }, 'redis ended by itself');
+      if (!this.wishes.comesBack) return;
+      const abort = new AbortController();
+      this.#revival = { abort, over: this.#revive(abort.signal) };
     });
+  }
+
+  async #revive(signal: AbortSignal): Promise<void> {
+    this.#server = null;
+    for (let waitMs = COME_BACK_AFTER_MS; ; waitMs = Math.min(2 * waitMs, COME_BACK_AT_MOST_MS)) {
+      try {
+        await delay(waitMs, null, { signal });
+        if (this.#isEnding) return;
+        await this.start();
+        return;
+      } catch (fault) {
+        if (signal.aborted) return;
+        this.logger.error({ err: fault }, 'redis did not come back; it is tried again');
+      }
+    }
   }
 
   #configuration(port: number): string {
@@ -240,7 +273,7 @@ class PrivateRedis implements RedisServer {
       'maxmemory-policy noeviction',
       'save ""',
       'appendonly no',
-      `databases ${this.databases}`,
+      `databases ${this.wishes.databases}`,
       `dir "${this.data.redis}"`,
       '',
     ].join('\n');

@@ -37,7 +37,7 @@ import {
 import { identify } from './process-identity.js';
 
 export interface ContainerOptions {
-  /** The client's name or path. Left out: docker, else podman. */
+  /** The client's name or path. Left out: the first of docker and podman that answers. */
   readonly engine?: string;
   readonly image?: string;
   /** Before `run`: for podman `--runtime`, for docker `--context`. */
@@ -74,32 +74,37 @@ export class Container implements SandboxProvider {
   readonly isolation = 'container';
   readonly mayRunUntrusted = true;
   readonly hasNetworkList = true;
-  readonly #engine: string | null;
+  readonly #engines: readonly string[];
   readonly #image: string;
   readonly #engineArgs: readonly string[];
+  /** The one that works, once the probe has found it. */
+  #engine: string | null;
 
   constructor(options: ContainerOptions = {}) {
-    const named = options.engine;
-    this.#engine =
-      named === undefined
-        ? (findProgram('docker') ?? findProgram('podman'))
-        : named.startsWith('/')
-          ? named
-          : findProgram(named);
+    const names = options.engine === undefined ? ['docker', 'podman'] : [options.engine];
+    this.#engines = names.flatMap((name) => (name.startsWith('/') ? name : findProgram(name)) ?? []);
+    this.#engine = this.#engines[0] ?? null;
     this.#image = options.image ?? DEFAULT_IMAGE;
     this.#engineArgs = options.engineArgs ?? [];
   }
 
+  /** A client alone proves nothing: many machines have docker's, and podman's engine. */
   async probe(): Promise<Probe> {
-    const engine = this.#engine;
-    if (engine === null) {
-      return {
-        kind: 'unavailable',
-        detail: 'neither docker nor podman is installed',
-        remedy: 'apt-get install podman',
-      };
+    let probe: Probe = {
+      kind: 'unavailable',
+      detail: 'neither docker nor podman is installed',
+      remedy: 'apt-get install podman',
+    };
+    for (const engine of this.#engines) {
+      this.#engine = engine;
+      probe = await this.#probe(engine);
+      if (probe.kind === 'available') break;
     }
-    const isPodman = basename(engine) === 'podman';
+    return probe;
+  }
+
+  async #probe(engine: string): Promise<Probe> {
+    const isPodman = isPodmans(engine);
     const info = await this.#ask(['info'], isPodman ? PROBE_TIMEOUT_MS : DAEMON_TIMEOUT_MS);
     if (info !== null) {
       const remedy = isPodman ? `${engine} info` : 'systemctl start docker';
@@ -107,7 +112,8 @@ export class Container implements SandboxProvider {
     }
     const remedy = `${engine} pull ${this.#image}`;
     const image = await this.#ask(['image', 'inspect', this.#image], PROBE_TIMEOUT_MS);
-    if (image !== null) return { kind: 'unavailable', detail: `there is no image ${this.#image}`, remedy };
+    if (image !== null)
+      return { kind: 'unavailable', detail: `${engine} has no image ${this.#image}`, remedy };
     const tried = await this.#try();
     if (tried !== null)
       return { kind: 'unavailable', detail: tried, remedy: `${engine} run --rm ${this.#image} true` };
@@ -120,14 +126,18 @@ export class Container implements SandboxProvider {
   }
 
   start(given: SandboxSpec): SandboxProcess {
-    const spec = relayed(given);
+    const spec = imagesNode(relayed(imagesNode(given)));
     const engine = this.#engine;
     if (engine === null) throw new Error('there is no container engine');
     const name = `headgate-${randomBytes(8).toString('hex')}`;
     const ready = randomBytes(16).toString('hex');
     const userId = sandboxUserId(spec.marker);
     const ownPaths = filesOf(spec).writable;
-    const client = [engine, ...this.#engineArgs, ...runArguments(spec, this.#image, name, userId)];
+    const client = [
+      engine,
+      ...this.#engineArgs,
+      ...runArguments(spec, { engine, image: this.#image, name, userId }),
+    ];
     const [command = '', ...args] = tiedToUs([
       '/bin/sh',
       '-ec',
@@ -143,8 +153,7 @@ export class Container implements SandboxProvider {
       INIT,
       'headgate-init',
       ready,
-      // The image has a Node of its own, elsewhere.
-      ...spec.argv.map((word, index) => (index === 0 && word === process.execPath ? 'node' : word)),
+      ...spec.argv,
     ]);
     const child = spawn(command, args, {
       cwd: '/',
@@ -224,12 +233,22 @@ export class Container implements SandboxProvider {
   }
 }
 
-function runArguments(
-  spec: SandboxSpec,
-  image: string,
-  name: string,
-  userId: number | null,
-): readonly string[] {
+/** The image has a Node of its own, elsewhere. */
+const imagesNode = (spec: SandboxSpec): SandboxSpec =>
+  spec.argv[0] === process.execPath ? { ...spec, argv: ['node', ...spec.argv.slice(1)] } : spec;
+
+const isPodmans = (engine: string): boolean => basename(engine) === 'podman';
+
+interface ContainerRun {
+  readonly engine: string;
+  readonly image: string;
+  readonly name: string;
+  /** null: ours. */
+  readonly userId: number | null;
+}
+
+function runArguments(spec: SandboxSpec, run: ContainerRun): readonly string[] {
+  const { image, name, userId } = run;
   const limits = { ...defaultLimits(totalmem()), ...spec.limits };
   const size = scratchBytes(limits);
   const user =
@@ -244,8 +263,10 @@ function runArguments(
     '--ulimit',
     fileSize(limits.diskBytes),
   );
+  // Else podman lays the image's own folder into it, whose mode need not be /tmp's.
+  const asAsked = isPodmans(run.engine) ? ',notmpcopyup' : '';
   for (const path of ['/tmp', ...filesOf(spec).scratch]) {
-    args.push('--tmpfs', `${path}:rw,exec,nosuid,nodev,mode=1777,size=${size}`);
+    args.push('--tmpfs', `${path}:rw,exec,nosuid,nodev,mode=1777,size=${size}${asAsked}`);
   }
   for (const { path, isWritable } of bindsOf(spec)) {
     if (/[,"\n]/.test(path))

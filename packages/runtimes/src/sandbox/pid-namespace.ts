@@ -18,6 +18,7 @@ import {
   type SandboxProvider,
   type SandboxSpec,
 } from './port.js';
+import { spawnAlone } from './spawn-alone.js';
 
 const NAMESPACES = ['--pid', '--fork', '--kill-child', '--mount-proc'];
 const PROBE_TIMEOUT_MS = 10_000;
@@ -71,8 +72,7 @@ export class PidNamespace implements SandboxProvider {
       '--',
       ...initArgv(spec.argv),
     ]);
-    const [command = '', ...args] = argv;
-    const child = spawn(command, args, {
+    const child = spawnAlone(argv, {
       cwd: spec.cwd,
       env: { ...spec.env, [MARKER_VARIABLE]: spec.marker },
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],

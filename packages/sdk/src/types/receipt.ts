@@ -17,7 +17,10 @@ export interface Receipt {
   readonly existing: boolean;
   readonly retryAfter: Instant | null;
   readonly watermark: string | null;
+  /** Of a promotion the one that deferred it, of a repeat the first one's, of a replay the replayed one. */
   readonly parentReceiptId: string | null;
+  /** `token:ci`; null: it came by itself. */
+  readonly replayedBy: string | null;
   readonly createdAt: Instant;
   readonly traceId: string | null;
   readonly delivery: {
@@ -48,6 +51,22 @@ export interface Receipt {
     readonly concurrencyKey: string | null;
   };
   readonly mutations: ReceiptMutation[];
+  /** What a refused person was told where they asked; null: nobody is told. */
+  readonly feedback: Feedback | null;
+}
+
+/** An answer to a refused request, told where it was asked, once. */
+export interface Feedback {
+  readonly repository: string;
+  /** Of the issue or pull request. */
+  readonly number: string;
+  readonly status: 'intended' | 'attempted' | 'confirmed' | 'ambiguous' | 'abandoned';
+  readonly reasonCode: ReasonCode;
+  readonly message: string;
+  readonly url: string | null;
+  /** Why it was not told, or is not known to have been. */
+  readonly detail: string | null;
+  readonly settledAt: Instant | null;
 }
 
 export interface ReceiptMutation {
@@ -62,6 +81,7 @@ export interface ReceiptQuery extends PageQuery, TimeQuery {
   readonly outcome?: Outcome;
   readonly reasonCode?: ReasonCode;
   readonly source?: string;
+  readonly route?: string;
   readonly eventId?: string;
   readonly workKey?: string;
   /** `owner/name`. */

@@ -11,6 +11,18 @@ export interface AgainRequest {
   readonly reason?: string;
 }
 
+export interface ReplayRequest {
+  /**
+   * `signal` (the default): the same signal once more, decided by today's rules; a version that was admitted is
+   * answered DUPLICATE_WORK. `newWork`: a new run of the same version, as a new generation.
+   */
+  readonly as?: 'signal' | 'newWork';
+  /** The same one again gets the same answer, and one receipt. */
+  readonly nonce?: string;
+  /** Of new work: end a live run first; without it a live run is a conflict (409). */
+  readonly cancelLive?: boolean;
+}
+
 /** The body of `POST /v1/work`. */
 export interface WorkRequest {
   /** By default the only one that lists `manual` and works on the repository. */

@@ -6,6 +6,8 @@ import type {
   ReasonCode,
   RunStatus,
 } from '@headgate/domain';
+import type { Approval, RunAction } from './approval.js';
+import type { Feedback } from './receipt.js';
 import type { Instant, PageQuery, TimeQuery } from './shared.js';
 
 /** Why a run waits now, and what would let it start. */
@@ -50,6 +52,8 @@ export interface Run {
   readonly repository: string | null;
   readonly agent: string;
   readonly mode: Mode;
+  /** An observation looks for a goal: no agent, no result, no cost. */
+  readonly kind: 'work' | 'observation';
   readonly workKey: string;
   readonly inputVersion: string;
   readonly generation: number;
@@ -88,8 +92,26 @@ export interface RunAttempt {
   readonly startedAt: Instant;
   readonly finishedAt: Instant | null;
   readonly costUsd: number;
+  readonly lease: AttemptLease;
   /** What was kept of it, bounded: commands with their outcome and the end of their output, changed files. */
   readonly evidence: unknown;
+}
+
+/** How an attempt held its right to act. */
+export interface AttemptLease {
+  readonly acquiredAt: Instant;
+  /** When the right would have ended, as last renewed; null: not known of an old attempt. */
+  readonly expiresAt: Instant | null;
+  /** The last heartbeat that renewed it; null: none did. */
+  readonly renewedAt: Instant | null;
+  /** Mean distance of the renewals: heartbeats leave no row each. Null before the first. */
+  readonly beatMs: number | null;
+  /** Null: not known of an old attempt. */
+  readonly renewals: number | null;
+  /** When its holder gave it back; null: it did not. */
+  readonly releasedAt: Instant | null;
+  /** When the reaper took it; null: it did not. */
+  readonly lostAt: Instant | null;
 }
 
 /** One side effect: first intended, then called, then known to have happened or not. */
@@ -149,6 +171,10 @@ export interface RunEvent {
 }
 
 export interface RunDetail extends Run {
+  /** What can be done with it now. */
+  readonly actions: RunAction[];
+  /** Null: no person was ever asked about it. */
+  readonly approval: Approval | null;
   /** Null: no worker holds it. */
   readonly lease: RunLease | null;
   readonly attempts: RunAttempt[];
@@ -157,6 +183,21 @@ export interface RunDetail extends Run {
   readonly usage: RunUsage | null;
   /** Oldest first. */
   readonly events: RunEvent[];
+  /** Its place in a chain of our own runs: what the loop guard counts. */
+  readonly lineage: RunLineage;
+  /** SHA-256 of the prompt as the agent is given it; null: it has none, or was admitted before it was noted. */
+  readonly promptDigest: string | null;
+  /** What who asked for it was told; null: nobody is told. */
+  readonly feedback: Feedback | null;
+}
+
+export interface RunLineage {
+  /** Confirmed pushes of ours between the root of its chain and it. */
+  readonly hops: number;
+  /** Runs of its task since a person, or a version that is not ours, began the chain; it included. */
+  readonly chainRuns: number;
+  /** Where its chain began. */
+  readonly rootReceiptId: string;
 }
 
 export interface RunQuery extends PageQuery, TimeQuery {
@@ -182,6 +223,8 @@ export interface RunResult {
   readonly commitSha: string | null;
   /** Of the bundle that holds the commit. */
   readonly bytes: number;
+  /** Of the bundle, in hex: what an approval is bound to. */
+  readonly sha256: string;
   readonly sealedAt: Instant;
   /** The agent's words. */
   readonly summary: string | null;

@@ -50,6 +50,15 @@ function readStructured(rawBody: Uint8Array): CloudEventReading {
 /** Names of attributes are lower-case letters and digits; a header of another name is none. */
 const ATTRIBUTE_HEADER = /^ce-([a-z0-9]{1,64})$/;
 
+/** The headers without which an event in binary mode cannot be read again; null: it has none. */
+export function attributeHeaders(headers: Headers): Readonly<Record<string, string>> | null {
+  const kept = Object.keys(headers).flatMap((name): [string, string][] => {
+    const value = ATTRIBUTE_HEADER.test(name.toLowerCase()) ? headerOf(headers, name) : null;
+    return value === null || value.length > MOST_HEADER ? [] : [[name.toLowerCase(), value]];
+  });
+  return kept.length === 0 ? null : Object.fromEntries(kept);
+}
+
 function readBinary(rawBody: Uint8Array, headers: Headers, type: string): CloudEventReading {
   const attributes: Record<string, unknown> = {};
   for (const name of Object.keys(headers)) {

@@ -6,17 +6,15 @@
  * it is about: its author is not told, and the read before the lease looks at the pull request's.
  */
 import { type EventFacts, NO_FACTS_TOLD, type Signal } from '@headgate/domain';
-import { githubEventOf } from './events.js';
 import { at, type Payload, textAt } from './fields.js';
 import { branchOfRef } from './reading.js';
 
 /** GitHub lists at most so many commits of a push; a longer push has changed more files than are told. */
 const MOST_COMMITS_TOLD = 2_048;
 
-export function eventFactsOf(signal: Signal): EventFacts {
+export function githubFactsOf(event: string, signal: Signal): EventFacts {
   const { data } = signal;
-  const event = githubEventOf(signal.type);
-  if (event === null || typeof data !== 'object' || data === null) return NO_FACTS_TOLD;
+  if (typeof data !== 'object' || data === null) return NO_FACTS_TOLD;
   const payload = data as Payload;
   const pull = pullOf(payload);
   return {

@@ -1,6 +1,5 @@
 export * from './client/index.js';
 export { commandOf } from './command.js';
-export { eventFactsOf } from './event-facts.js';
 export { githubEventOf, isKnownGithubEvent, isPing } from './events.js';
 export {
   deliveriesPath,

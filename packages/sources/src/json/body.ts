@@ -19,9 +19,11 @@ export function mediaTypeOf(contentType: string): MediaType {
   return { type: type.trim(), isUtf8: charset === undefined || /^charset="?utf-?8"?$/.test(charset) };
 }
 
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 export function utf8(rawBody: Uint8Array): string | null {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(rawBody);
+    return UTF8.decode(rawBody);
   } catch {
     return null;
   }

@@ -2,8 +2,10 @@
  * JSON from outside, made safe to keep: bounded depth (recursive readers further in must not run out of stack),
  * no text that Postgres refuses (U+0000, unpaired surrogates), no `__proto__` key that a later merge would obey, no key
  * twice (two readers would see two different payloads), no number beyond a double.
+ *
+ * Every webhook passes here, so the text is scanned once and the value walked once.
  */
-import { hasDuplicateKey } from './duplicate-keys.js';
+import { structureOf } from './structure.js';
 
 const MAX_JSON_DEPTH = 100;
 
@@ -12,58 +14,65 @@ export type BoundedJson =
   /** `detail` never quotes the text: it ends in a receipt. */
   | { readonly kind: 'unreadable'; readonly detail: string };
 
-/** The key itself, escapes that may spell it, a NUL or a surrogate, and huge numbers. All else needs no second look. */
-const SUSPICIOUS = /\\u(?:00|[dD][89a-fA-F])|__proto__|\d[eE]\+?\d{3}|\d{309}/;
+/** How a NUL or a surrogate can be spelled: neither can stand in the text as it is. */
+const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 export function parseBoundedJson(text: string, maxDepth: number = MAX_JSON_DEPTH): BoundedJson {
-  if (isDeeperThan(text, maxDepth)) {
-    return { kind: 'unreadable', detail: `The JSON is nested deeper than ${maxDepth} levels.` };
-  }
+  const structure = structureOf(text, maxDepth);
+  if (structure.isTooDeep) return unreadable(`The JSON is nested deeper than ${maxDepth} levels.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return { kind: 'unreadable', detail: 'The body is not valid JSON.' };
+    return unreadable('The body is not valid JSON.');
   }
-  if (hasDuplicateKey(text))
-    return { kind: 'unreadable', detail: 'The JSON holds a key twice in one object.' };
-  const fault = SUSPICIOUS.test(text) ? cleanse(value) : null;
-  return fault === null ? { kind: 'json', value } : { kind: 'unreadable', detail: fault };
+  const found: Findings = { members: 0, hasHugeNumber: false };
+  cleanse(value, found);
+  if (found.members !== structure.members) return unreadable('The JSON holds a key twice in one object.');
+  if (found.hasHugeNumber) return unreadable('The JSON holds a number that is too large.');
+  const fault = text.includes('\\u') && SUSPICIOUS_ESCAPE.test(text) ? textFault(value) : null;
+  return fault === null ? { kind: 'json', value } : unreadable(fault);
 }
 
-/** Counts brackets outside strings, before anything is built from the text. */
-function isDeeperThan(text: string, maxDepth: number): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) {
-      depth += 1;
-      if (depth > maxDepth) return true;
-    } else if (code === 0x7d || code === 0x5d) depth -= 1;
-  }
-  return false;
+const unreadable = (detail: string): BoundedJson => ({ kind: 'unreadable', detail });
+
+interface Findings {
+  members: number;
+  hasHugeNumber: boolean;
 }
 
-/** Removes `__proto__` keys in place; names the first text that cannot be stored. */
-function cleanse(root: unknown): string | null {
+/** Counts members and removes `__proto__` keys in place. Recursive: the depth is bounded. */
+function cleanse(node: unknown, found: Findings): void {
+  if (typeof node === 'number') {
+    if (!Number.isFinite(node)) found.hasHugeNumber = true;
+    return;
+  }
+  if (typeof node !== 'object' || node === null) return;
+  if (Array.isArray(node)) {
+    for (const item of node) if (typeof item !== 'string') cleanse(item, found);
+    return;
+  }
+  const members = node as Record<string, unknown>;
+  // What JSON.parse made inherits no enumerable key: `for in` gives its own, without a list of them.
+  for (const key in members) {
+    found.members += 1;
+    if (typeof members[key] !== 'string') cleanse(members[key], found);
+    if (key === '__proto__') Reflect.deleteProperty(members, key);
+  }
+}
+
+/** Names the first text, key or value, that cannot be stored. */
+function textFault(root: unknown): string | null {
   const open: unknown[] = [root];
   while (open.length > 0) {
     const node = open.pop();
-    if (typeof node === 'number' && !Number.isFinite(node))
-      return 'The JSON holds a number that is too large.';
     if (typeof node === 'string') {
       const fault = faultOf(node);
       if (fault !== null) return fault;
     } else if (Array.isArray(node)) {
       for (const item of node) open.push(item);
     } else if (typeof node === 'object' && node !== null) {
-      if (Object.hasOwn(node, '__proto__')) Reflect.deleteProperty(node, '__proto__');
       for (const [key, item] of Object.entries(node)) open.push(key, item);
     }
   }

@@ -1,6 +1,6 @@
 /** The envelope of an event, with nothing read yet (I3). */
 import { createHash } from 'node:crypto';
-import type { Signal } from '@headgate/domain';
+import type { Signal, Verdict } from '@headgate/domain';
 import type { HookReading, HookRequest } from './source-module.js';
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -40,6 +40,14 @@ export const malformed = (signal: Signal, detail: string, isMedia = false): Hook
   detail,
   isMedia,
   signal,
+});
+
+/** Of a message that is authentic and cannot be read: its receipt says what is wrong with it. */
+export const malformedVerdict = (detail: string): Verdict => ({
+  outcome: 'reject',
+  reasonCode: 'MALFORMED',
+  detail,
+  retryAfter: null,
 });
 
 /** A delivery without an id of its own is known by its bytes: sent again, it is the same one. */

@@ -1,3 +1,5 @@
-export { envelopeOf } from './envelope.js';
-export { judgeSignal, moduleOf } from './modules.js';
+export { envelopeOf, malformedVerdict } from './envelope.js';
+export { eventFactsOf } from './event-facts.js';
+export { judgeSignal, moduleOf, reread } from './modules.js';
+export type { RecordedMessage, Reread } from './recorded.js';
 export type { Hook, HookProof, HookReading, HookRequest, SourceModule } from './source-module.js';

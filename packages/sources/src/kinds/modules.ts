@@ -3,6 +3,8 @@ import { cloudEvents } from '../cloudevents/module.js';
 import { git } from '../git/module.js';
 import { github } from '../github/module.js';
 import { standardWebhooks } from '../standard-webhooks/module.js';
+import { malformedVerdict } from './envelope.js';
+import type { RecordedMessage, Reread } from './recorded.js';
 import type { SourceModule } from './source-module.js';
 
 /** Every kind of source, once (law 8). */
@@ -18,6 +20,20 @@ export const moduleOf = ({ kind }: Pick<SourcePolicy, 'kind'>): SourceModule => 
 /** What can be said of a signal without looking at anything else; null: routing and state decide. */
 export function judgeSignal(source: SourcePolicy, signal: Signal): Verdict | null {
   return moduleOf(source).judge(signal) ?? replayVerdict(source, signal);
+}
+
+/**
+ * A kept message, read again: the signal as today's code understands it, under the identity that it came with. Null:
+ * nothing that was kept of it can be read.
+ */
+export function reread(recorded: RecordedMessage): Reread | null {
+  const { source, eventId, via, hookId } = recorded;
+  const reading = moduleOf(source).reread(recorded);
+  if (reading === null) return null;
+  const signal = { ...reading.signal, eventId, via, hookId };
+  const verdict =
+    reading.kind === 'malformed' ? malformedVerdict(reading.detail) : judgeSignal(source, signal);
+  return { signal, verdict };
 }
 
 /** An event that happened before the replay window is a thing of the past, however it reaches us (I2). */

@@ -4,6 +4,7 @@
  */
 import type { Signal, SourceKind, SourcePolicy, Verdict } from '@headgate/domain';
 import type { Headers } from '../github/headers.js';
+import type { RecordedMessage } from './recorded.js';
 
 export interface HookRequest {
   readonly source: SourcePolicy;
@@ -42,6 +43,8 @@ export interface SourceModule {
   readonly kind: SourceKind;
   /** Null: nothing of this kind is taken at /webhooks. */
   readonly hook: Hook | null;
+  /** Read again from what was kept; null: this kind keeps nothing that can be read. Never throws. */
+  reread(recorded: RecordedMessage): HookReading | null;
   /** What the type alone decides: a ping, an event that is not known (I20). */
   judge(signal: Signal): Verdict | null;
 }

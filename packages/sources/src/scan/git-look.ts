@@ -1,16 +1,10 @@
 /** Branches as git shows them: in a folder in place, elsewhere by ls-remote. A moved branch is a push. */
 import { join } from 'node:path';
 import type { Signal } from '@headgate/domain';
-import {
-  type GitLocation,
-  gitRepositoryId,
-  isBranchName,
-  parseGitLocation,
-  withoutCredentials,
-} from '../git/location.js';
+import { type GitLocation, isBranchName, parseGitLocation, withoutCredentials } from '../git/location.js';
+import { pushOf } from '../git/push.js';
 import { type GitResult, runGit } from '../git/run.js';
 import { isCommitId } from '../github/fields.js';
-import { envelopeOf } from '../kinds/envelope.js';
 import type { Change, Look, LookRequest } from './look.js';
 
 const TIMEOUT_MS = 20_000;
@@ -69,21 +63,7 @@ function headsIn(stdout: string): ReadonlyMap<string, string> {
 
 function pushed({ source, repository, memory, now }: LookRequest, branch: string, sha: string): Signal {
   const before = memory.get(`branch/${branch}`)?.version ?? null;
-  const externalId = gitRepositoryId(repository.url);
-  return envelopeOf(
-    { source, receivedAt: now, traceparent: null },
-    {
-      eventId: `${externalId}/branch/${branch}@${sha}`,
-      type: 'git.push',
-      via: 'poll',
-      subject: `${repository.fullName}@${branch}`,
-      repository: { externalId, fullName: repository.fullName, defaultBranch: repository.defaultBranch },
-      target: { kind: 'branch', id: branch, ref: branch, aspect: null },
-      inputVersion: sha,
-      parentVersions: before === null ? [] : [before],
-      data: { ref: `refs/heads/${branch}`, before, after: sha, repository: repository.fullName },
-    },
-  );
+  return pushOf({ source, repository, branch, sha, before, seenAt: now });
 }
 
 const failed = (detail: string): Look => ({ kind: 'failed', outcome: 'unavailable', detail, until: null });

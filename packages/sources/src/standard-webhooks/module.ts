@@ -5,6 +5,7 @@ import { headerOf } from '../github/headers.js';
 import { mediaTypeOf, readJsonBody } from '../json/body.js';
 import { envelopeOf, idOfBytes, malformed } from '../kinds/envelope.js';
 import { placeOf } from '../kinds/place.js';
+import type { RecordedMessage } from '../kinds/recorded.js';
 import type { HookReading, HookRequest, SourceModule } from '../kinds/source-module.js';
 import { verifyMessage, webhookHeaders } from './signature.js';
 
@@ -37,8 +38,19 @@ function signalOf(envelope: Signal, body: unknown, source: HookRequest['source']
   return { ...envelope, ...place, type, emittedAt, data: body };
 }
 
+/** Its identity stood in a header, and is the event id; when it was signed no longer matters. */
+const reread = ({ source, body, mediaType, eventId, receivedAt }: RecordedMessage): HookReading =>
+  read({
+    source,
+    rawBody: body,
+    headers: { 'content-type': mediaType, 'webhook-id': eventId, 'webhook-timestamp': '0' },
+    receivedAt,
+    traceparent: null,
+  });
+
 export const standardWebhooks: SourceModule = {
   kind: 'standard-webhooks',
+  reread,
   hook: {
     verify: ({ source, ...message }, secrets) =>
       verifyMessage({ ...message, toleranceMs: source.toleranceMs }, secrets),

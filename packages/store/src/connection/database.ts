@@ -7,7 +7,7 @@
 import { type Logger, record } from '@headgate/telemetry';
 import pg, { type PoolClient } from 'pg';
 import { Connection } from './connection.js';
-import { CommitUnknownError, isConnectionFault, isDataFault, isTransient } from './faults.js';
+import { CommitUnknownError, isAfterFault, isConnectionFault, isDataFault, isTransient } from './faults.js';
 
 // int8 (fencing tokens, xid8) stays text: it outgrows a JavaScript number. numeric is money: a number.
 pg.types.setTypeParser(1700, (text) => Number(text));
@@ -109,14 +109,20 @@ export class Pool {
 
   async #once<T>(work: (connection: Connection) => Promise<T>, options: TransactionOptions<T>): Promise<T> {
     const client = await this.#pool.connect();
+    const connection = new Connection(client, this.#named);
     let broken = false;
     try {
-      const connection = new Connection(client, this.#named);
-      await client.query('begin');
+      // Sent with the first statement of the work, not before it: a transaction costs no round trip of its own. A BEGIN
+      // fails only with its session, and then so does everything behind it.
+      const opening = [client.query('begin')];
       if (options.tenants !== undefined) {
-        await client.query("select set_config('headgate.tenants', $1, true)", [options.tenants.join(',')]);
+        const seen = [options.tenants.join(',')];
+        opening.push(client.query("select set_config('headgate.tenants', $1, true)", seen));
       }
+      const opened = Promise.all(opening);
+      opened.catch(() => {});
       const result = await work(connection);
+      await opened;
       try {
         await client.query('commit');
       } catch (fault) {
@@ -126,7 +132,8 @@ export class Pool {
       return result;
     } catch (fault) {
       if (!broken) broken = isConnectionFault(fault) || !(await rolledBack(client));
-      throw fault;
+      // Of statements in flight together, the one that is heard first need not be the one that failed first.
+      throw isAfterFault(fault) ? (connection.firstFault ?? fault) : fault;
     } finally {
       client.release(broken ? true : undefined);
     }

@@ -10,6 +10,9 @@ const codeOf = (fault: unknown): string | null =>
 export const isTransient = (fault: unknown): boolean =>
   ['40001', '40P01', '55P03'].includes(codeOf(fault) ?? '');
 
+/** 25P02: an earlier statement of the transaction failed, and that one's fault is the cause. */
+export const isAfterFault = (fault: unknown): boolean => codeOf(fault) === '25P02';
+
 /** The statement's data was refused (class 21 to 23, HG001, too large): one row of a batch may be at fault. */
 export const isDataFault = (fault: unknown): boolean => {
   const code = codeOf(fault);

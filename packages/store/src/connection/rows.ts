@@ -1,4 +1,5 @@
 /** Multi-row inserts by `unnest`: one statement and one round trip, whatever the number of rows. */
+import { arrayOf } from './arrays.js';
 import type { Connection } from './connection.js';
 import { type Statement, statement } from './statement.js';
 
@@ -42,7 +43,12 @@ export function rowInsert<Row>(
         ? 0
         : connection.count(
             declared,
-            columns.map((column) => rows.map((row) => storable(column, row))),
+            columns.map((column) =>
+              arrayOf(
+                column.type,
+                rows.map((row) => storable(column, row)),
+              ),
+            ),
           ),
   };
 }

@@ -1,5 +1,8 @@
 /** Who runs, what each attempt did, left and cost. Tables as the migrations make them; see `index.ts`. */
 import type {
+  ApprovalId,
+  ApprovalOutcome,
+  ApprovalSubject,
   ArtifactId,
   AttemptId,
   Capabilities,
@@ -7,12 +10,13 @@ import type {
   LeaseId,
   OperationId,
   OperationState,
+  ProposedOperation,
   ReasonCode,
   RunId,
   TaskId,
   WorkerId,
 } from '@headgate/domain';
-import { bigint, date, integer, jsonb, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, date, integer, jsonb, text, uuid } from 'drizzle-orm/pg-core';
 import { bytea, decimalText, headgate, instant, usd } from './types.js';
 
 export const workers = headgate.table('worker', {
@@ -46,6 +50,9 @@ export const attempts = headgate.table('attempt', {
   finishedAt: instant('finished_at'),
   costUsd: usd('cost_usd').notNull(),
   evidence: jsonb('evidence'),
+  leaseRenewals: integer('lease_renewals'),
+  leaseRenewedAt: instant('lease_renewed_at'),
+  leaseExpiresAt: instant('lease_expires_at'),
 });
 
 export const seals = headgate.table('seal', {
@@ -91,6 +98,24 @@ export const operations = headgate.table('operation', {
   ambiguousAt: instant('ambiguous_at'),
   settledAt: instant('settled_at'),
   checkedAt: instant('checked_at'),
+});
+
+export const approvals = headgate.table('approval', {
+  id: uuid('id').$type<ApprovalId>().notNull(),
+  tenantId: integer('tenant_id').notNull(),
+  runId: uuid('run_id').$type<RunId>().notNull(),
+  subject: text('subject').$type<ApprovalSubject>().notNull(),
+  policyVersion: integer('policy_version').notNull(),
+  resultHash: bytea('result_hash'),
+  operations: jsonb('operations').$type<readonly ProposedOperation[]>().notNull(),
+  requester: text('requester'),
+  fourEyes: boolean('four_eyes').notNull(),
+  requestedAt: instant('requested_at').notNull(),
+  expiresAt: instant('expires_at').notNull(),
+  outcome: text('outcome').$type<ApprovalOutcome>(),
+  decidedAt: instant('decided_at'),
+  decidedBy: text('decided_by'),
+  reason: text('reason'),
 });
 
 export const artifacts = headgate.table('artifact', {

@@ -49,6 +49,7 @@ export const receipts = headgate.table('receipt', {
   concurrencyKey: text('concurrency_key'),
   mutations: jsonb('mutations'),
   repositoryConfigSha: text('repository_config_sha'),
+  replayedBy: text('replayed_by'),
 });
 
 export const payloads = headgate.table('payload', {
@@ -56,6 +57,7 @@ export const payloads = headgate.table('payload', {
   tenantId: integer('tenant_id').notNull(),
   encoding: text('encoding').notNull(),
   mediaType: text('media_type').notNull(),
+  headers: jsonb('headers').$type<Readonly<Record<string, string>>>(),
   data: bytea('data').notNull(),
 });
 

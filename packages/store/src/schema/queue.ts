@@ -63,4 +63,6 @@ export const leases = headgate.table('lease', {
   concurrencyLimit: integer('concurrency_limit'),
   tokensPerMinute: integer('tokens_per_minute').notNull(),
   reservedUsd: usd('reserved_usd').notNull(),
+  renewals: integer('renewals').notNull(),
+  renewedAt: instant('renewed_at'),
 });

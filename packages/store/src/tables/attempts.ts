@@ -18,11 +18,15 @@ const start = statement(
     where l.run_id = any ($1::uuid[])
    returning run_id as "runId", number`,
 );
+// Takes over what its lease says of renewals, so it comes before the lease's release. Index: attempt_pkey, lease_pkey.
 const finish = statement(
   'attempt.finish',
   `update headgate.attempt a
       set status = g.status, reason_code = g.reason_code, detail = g.detail, finished_at = clock_timestamp(),
-          cost_usd = g.cost_usd, evidence = g.evidence
+          cost_usd = g.cost_usd, evidence = g.evidence,
+          (lease_renewals, lease_renewed_at, lease_expires_at) = (
+            select l.renewals, l.renewed_at, l.expires_at from headgate.lease l
+             where l.run_id = a.run_id and l.lease_id = a.lease_id)
      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::numeric[], $6::jsonb[])
           as g(id, status, reason_code, detail, cost_usd, evidence)
     where a.id = g.id and a.status = 'running'

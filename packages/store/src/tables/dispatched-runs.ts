@@ -16,6 +16,7 @@ export interface DispatchedRun {
   readonly source: string;
   readonly spec: RunSpec;
   readonly sealed: boolean;
+  readonly traceparent: string | null;
   readonly sourceAt: Date | null;
   readonly parentVersions: readonly string[];
   /** The newest version of the task by the source's order. */
@@ -26,7 +27,7 @@ export interface DispatchedRun {
 
 const columns = `q.run_id as "runId", q.dispatch_no as "dispatchNo", q.tenant_id as "tenantId", q.task_id as "taskId",
   q.queue_id as "queueId", r.input_version as "inputVersion", r.source, r.spec, r.sealed_at is not null as sealed,
-  r.source_at as "sourceAt", r.parent_versions as "parentVersions", t.latest_version as "latestVersion",
+  r.traceparent, r.source_at as "sourceAt", r.parent_versions as "parentVersions", t.latest_version as "latestVersion",
   t.latest_source_at as "latestSourceAt", t.latest_parents as "latestParents"`;
 
 // Index: queue_item_pkey, run_pkey, task_pkey. No lock: the verdict and the claim are fenced by the dispatch number.

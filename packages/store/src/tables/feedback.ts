@@ -111,7 +111,21 @@ const settle = statement(
     where receipt_id = $1 and claim_token = $2 and state in ('intended', 'attempted', 'ambiguous')`,
 );
 
+// It is remembered as long as its receipt: a comment is answered once. By the time in the receipt's id; index: the key.
+const forget = statement(
+  'feedback.forget',
+  `with old as materialized (
+     select f.receipt_id from headgate.feedback f
+      where f.receipt_id < headgate.uuid7_floor(statement_timestamp() - $2 * interval '1 day')
+        and f.state in ('confirmed', 'abandoned')
+      order by f.receipt_id limit $1
+   )
+   delete from headgate.feedback f using old where f.receipt_id = old.receipt_id`,
+);
+
 export const feedback = {
+  /** At most so many that were told, or given up, longer ago than the days given. */
+  forget: (c: Connection, limit: number, days: number): Promise<number> => c.count(forget, [limit, days]),
   insert: insert.insert,
   ofRuns: (
     c: Connection,

@@ -75,7 +75,8 @@ const beat = statement(
       order by l.run_id for update of l skip locked
    ), renewed as (
      update headgate.lease l
-        set expires_at = least(h.at + $4 * interval '1 millisecond', l.renew_until)
+        set expires_at = least(h.at + $4 * interval '1 millisecond', l.renew_until), renewed_at = h.at,
+            renewals = l.renewals + 1
        from held h
       where l.run_id = h.run_id and h.expires_at > h.at
      returning l.run_id, l.control, l.expires_at

@@ -28,7 +28,31 @@ const insert = statement(
    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 );
 
+/** Of each goal, whatever their age. */
+const NEWEST_OBSERVATIONS_KEPT = 50;
+
+// Oldest first, from the front of each goal's key. What they add up to stands on the goal's row. Index: the unique key
+// of observation (goal, epoch, number), twice for each goal.
+const forget = statement(
+  'observation.forget',
+  `with old as materialized (
+     select o.id from headgate.goal g
+      cross join lateral (
+        select n.epoch, n.number from headgate.observation n where n.goal_id = g.id
+         order by n.epoch desc, n.number desc offset ${NEWEST_OBSERVATIONS_KEPT} limit 1) kept
+      cross join lateral (
+        select b.id from headgate.observation b
+         where b.goal_id = g.id and (b.epoch, b.number) <= (kept.epoch, kept.number)
+           and b.observed_at < statement_timestamp() - $2 * interval '1 day'
+         order by b.epoch, b.number limit $1) o
+      limit $1
+   )
+   delete from headgate.observation o using old where o.id = old.id`,
+);
+
 export const observations = {
+  /** At most so many that are older than the days given. */
+  forget: (c: Connection, limit: number, days: number): Promise<number> => c.count(forget, [limit, days]),
   insert: (c: Connection, o: ObservationRow): Promise<number> =>
     c.count(insert, [
       o.id,

@@ -1,10 +1,10 @@
 /** policy_version and policy_head: what every decision was made under. */
-import { type Policy, readStoredPolicy } from '@headgate/domain';
+import { type Policy, readStoredPolicy, storedPolicy } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { locks } from '../locks.js';
-import { queueItems } from './queue-items.js';
+import { dispatchedItems } from './dispatched-items.js';
 import { tenants } from './tenants.js';
 
 export interface PolicyVersion {
@@ -112,12 +112,16 @@ export const policies = {
         c,
         policy.tenants.map((tenant) => ({ key: tenant.id, timezone: tenant.timezone })),
       );
-      const [row] = await c.run<{ id: number }>(insert, [policy.digest, JSON.stringify(policy), actor]);
+      const [row] = await c.run<{ id: number }>(insert, [
+        policy.digest,
+        JSON.stringify(storedPolicy(policy)),
+        actor,
+      ]);
       if (row === undefined) throw new Error('policy_version.insert returned nothing');
       const isChanged = (await c.run(setHead, [row.id, actor])).length > 0;
       let undispatched = 0;
       if (isChanged) {
-        undispatched = await queueItems.undispatchAll(c, actor, row.id);
+        undispatched = await dispatchedItems.takeBackAll(c, actor, row.id);
         await c.run(noteActivation, [row.id, previousVersion, actor, reason]);
       }
       return { version: row.id, policy, isChanged, previousVersion, undispatched };

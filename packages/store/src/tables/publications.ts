@@ -1,9 +1,9 @@
 /**
- * Where a task's results were published, and whether a person said that a sealed one may be.
+ * Where a task's results were published.
  *
  * Read from what the ledger and the history hold: no copy that could drift.
  */
-import type { RunId, TaskId } from '@headgate/domain';
+import type { TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
 
@@ -38,14 +38,6 @@ const owners = statement(
        where o.task_id = t.id and o.kind = 'push' and o.state in ('attempted', 'confirmed', 'ambiguous')
          and o.intent ->> 'ref' = a.ref)`,
 );
-// The step out of WAITING_APPROVAL after the result was sealed. Index: run_event_run.
-const approved = statement(
-  'run.publish_approved',
-  `select exists (
-     select 1 from headgate.run r join headgate.run_event e on e.run_id = r.id
-      where r.id = $1 and e.from_status = 'WAITING_APPROVAL' and e.to_status = 'QUEUED' and e.at > r.sealed_at
-   ) as approved`,
-);
 
 export const publications = {
   /** Null: nothing of this publication was published yet. */
@@ -59,7 +51,4 @@ export const publications = {
     branches.length === 0
       ? Promise.resolve([])
       : c.run(owners, [branches.map((one) => one.ref), branches.map((one) => one.taskId)]),
-  /** Whether a person released the sealed result. */
-  isApproved: async (c: Connection, runId: RunId): Promise<boolean> =>
-    (await c.run<{ approved: boolean }>(approved, [runId]))[0]?.approved ?? false,
 };

@@ -1,7 +1,7 @@
 /** receipt and payload: what was decided about every signal, and what it carried. Never updated. */
 
 import { promisify } from 'node:util';
-import { deflate, inflate } from 'node:zlib';
+import { deflate, deflateSync, inflate } from 'node:zlib';
 import type { Outcome, ReasonCode, ReceiptId, RunId, SignalAnswer, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { rowInsert } from '../connection/rows.js';
@@ -40,6 +40,8 @@ export interface DecisionReceipt {
   readonly concurrencyKey: string | null;
   /** The blob of `.headgate.yaml` that narrowed the decision. */
   readonly repositoryConfigSha: string | null;
+  /** Who wanted a signal that had come before to be decided once more. */
+  readonly replayedBy: string | null;
 }
 
 const decisions = rowInsert<DecisionReceipt>('receipt.insert_decisions', 'receipt', [
@@ -75,6 +77,7 @@ const decisions = rowInsert<DecisionReceipt>('receipt.insert_decisions', 'receip
   { name: 'run_id', type: 'uuid', value: (r) => r.runId },
   { name: 'concurrency_key', type: 'text', value: (r) => r.concurrencyKey },
   { name: 'repository_config_sha', type: 'text', value: (r) => r.repositoryConfigSha },
+  { name: 'replayed_by', type: 'text', value: (r) => r.replayedBy },
 ]);
 
 // The end of a run: execution and mutation identity, joined from the rows of this transaction (I5).
@@ -107,7 +110,16 @@ export interface PayloadRow {
   readonly tenantId: number;
   readonly encoding: 'deflate' | 'identity';
   readonly mediaType: string;
+  /** Without which the body cannot be read again; null: it can. */
+  readonly headers: Readonly<Record<string, string>> | null;
   readonly data: Buffer;
+}
+
+/** As it came. */
+export interface Payload {
+  readonly mediaType: string;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly body: Buffer;
 }
 
 const payloadRows = rowInsert<PayloadRow>('payload.insert', 'payload', [
@@ -115,11 +127,12 @@ const payloadRows = rowInsert<PayloadRow>('payload.insert', 'payload', [
   { name: 'tenant_id', type: 'int', value: (p) => p.tenantId },
   { name: 'encoding', type: 'text', value: (p) => p.encoding },
   { name: 'media_type', type: 'text', value: (p) => p.mediaType },
+  { name: 'headers', type: 'jsonb', value: (p) => (p.headers === null ? null : JSON.stringify(p.headers)) },
   { name: 'data', type: 'bytea', value: (p) => p.data },
 ]);
 const readPayload = statement(
   'payload.read',
-  'select encoding, media_type as "mediaType", data from headgate.payload where receipt_id = $1',
+  'select encoding, media_type as "mediaType", headers, data from headgate.payload where receipt_id = $1',
 );
 const existing = statement('receipt.existing', 'select id from headgate.receipt where id = any ($1::uuid[])');
 const answer = statement(
@@ -131,6 +144,10 @@ const answer = statement(
 
 /** A small window and table: 64 KB for each body under way instead of 256, and hundreds may be. */
 const DEFLATE = { level: 1, windowBits: 13, memLevel: 6 };
+/** Not worth compressing. */
+const SMALL_BYTES = 256;
+/** Compressed where it is: to have another thread do it costs the main one as much, and twice the processor time. */
+const COMPRESSED_HERE_BYTES = 64 * 1024;
 
 const deflateAsync = promisify(deflate);
 const inflateAsync = promisify(inflate);
@@ -150,19 +167,19 @@ export const receipts = {
 
 export const payloads = {
   insert: payloadRows.insert,
-  /** Outside the transaction, off the main thread. Small bodies stay as they are. */
-  encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> =>
-    body.length < 256
-      ? { encoding: 'identity', data: body }
-      : { encoding: 'deflate', data: await deflateAsync(body, DEFLATE) },
-  read: async (c: Connection, receiptId: ReceiptId): Promise<{ mediaType: string; body: Buffer } | null> => {
-    const [row] = await c.run<{ encoding: string; mediaType: string; data: Buffer }>(readPayload, [
-      receiptId,
-    ]);
-    if (row === undefined) return null;
+  /** Outside the transaction. Small bodies stay as they are, large ones do not hold up the main thread. */
+  encode: async (body: Buffer): Promise<Pick<PayloadRow, 'encoding' | 'data'>> => {
+    if (body.length < SMALL_BYTES) return { encoding: 'identity', data: body };
+    const isShort = body.length <= COMPRESSED_HERE_BYTES;
     return {
-      mediaType: row.mediaType,
-      body: row.encoding === 'deflate' ? await inflateAsync(row.data) : row.data,
+      encoding: 'deflate',
+      data: isShort ? deflateSync(body, DEFLATE) : await deflateAsync(body, DEFLATE),
     };
+  },
+  read: async (c: Connection, receiptId: ReceiptId): Promise<Payload | null> => {
+    const [row] = await c.run<PayloadRow>(readPayload, [receiptId]);
+    if (row === undefined) return null;
+    const { encoding, mediaType, headers, data } = row;
+    return { mediaType, headers, body: encoding === 'deflate' ? await inflateAsync(data) : data };
   },
 };

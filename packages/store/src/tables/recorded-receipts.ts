@@ -1,8 +1,8 @@
 /** Receipts read back in the order in which they came, for deciding their signals again without writing anything. */
-import type { ReceiptId, TriggerFamily, Via } from '@headgate/domain';
+import type { Outcome, ReasonCode, ReceiptId, TriggerFamily, Via } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
-import { payloads } from './receipts.js';
+import { type Payload, payloads } from './receipts.js';
 
 export interface RecordedReceipt {
   readonly id: ReceiptId;
@@ -15,24 +15,33 @@ export interface RecordedReceipt {
   readonly hookId: string | null;
   readonly route: string | null;
   readonly repository: string | null;
+  /** Null: it was decided before there was work. */
+  readonly workKey: string | null;
   readonly inputVersion: string | null;
+  readonly outcome: Outcome;
+  readonly reasonCode: ReasonCode;
+  readonly rule: string;
   readonly emittedAt: Date | null;
   readonly receivedAt: Date;
-  readonly payload: { readonly mediaType: string; readonly body: Buffer } | null;
+  /** `kind:name`. */
+  readonly actor: string | null;
+  readonly payload: Payload | null;
 }
 
-// One for each signal as it came: promotions name a parent, and of several routes only the first has the payload.
+// One for each signal as it came: promotions name a parent, and of several routes only the first has the payload. A look
+// of a goal is no signal: it asks for no agent.
 const page = statement(
   'receipt.recorded_page',
   `select r.id, t.key as tenant, r.source, r.event_id as "eventId", r.type, r.trigger, r.via, r.hook_id as "hookId",
-          r.route, r.repository, r.input_version as "inputVersion", r.emitted_at as "emittedAt",
-          r.received_at as "receivedAt", p.receipt_id is not null as "hasPayload"
+          r.route, r.repository, r.work_key as "workKey", r.input_version as "inputVersion", r.outcome,
+          r.reason_code as "reasonCode", r.rule, r.emitted_at as "emittedAt",
+          r.received_at as "receivedAt", r.actor, p.receipt_id is not null as "hasPayload"
      from headgate.receipt r
      join headgate.tenant t on t.id = r.tenant_id
      left join headgate.payload p on p.receipt_id = r.id
     where r.id > $1 and r.kind = 'decision' and r.created_at >= $2
       and (r.parent_receipt_id is null or r.reason_code = 'DUPLICATE_DELIVERY')
-      and (r.trigger <> 'event' or p.receipt_id is not null)
+      and (r.trigger <> 'event' or p.receipt_id is not null) and r.type <> 'goal.observe'
     order by r.id limit $3`,
 );
 const lost = statement(

@@ -5,6 +5,7 @@ import type {
   ReasonCode,
   ReceiptId,
   RetryCounters,
+  RetryPolicy,
   Risk,
   RunId,
   RunSpec,
@@ -134,8 +135,10 @@ const lock = statement(
   'run.lock',
   `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.status, r.attempt_no as "attemptNo",
           r.failures_application as application, r.failures_infrastructure as infrastructure,
-          r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.spec,
-          coalesce(extract(epoch from clock_timestamp() - r.started_at) * 1000, 0)::float8 as "sinceFirstClaimMs", r.generation, r.input_version as "inputVersion", r.sealed_at as "sealedAt",
+          r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.spec -> 'retry' as retry,
+          coalesce(extract(epoch from clock_timestamp() - r.started_at) * 1000, 0)::float8 as "sinceFirstClaimMs",
+          (extract(epoch from clock_timestamp() - r.cancel_requested_at) * 1000)::float8 as "sinceCancelMs",
+          r.generation, r.input_version as "inputVersion", r.sealed_at as "sealedAt",
           r.reason_code as "reasonCode"
      from headgate.run r where r.id = any ($1::uuid[]) order by r.id for update`,
 );
@@ -185,9 +188,11 @@ export interface LockedRun extends RetryCounters {
   readonly taskId: TaskId;
   readonly status: RunStatus;
   readonly attemptNo: number;
-  readonly spec: RunSpec;
+  readonly retry: RetryPolicy;
   /** 0 before the first claim. Database time. */
   readonly sinceFirstClaimMs: number;
+  /** Null: nobody cancels it. Database time. */
+  readonly sinceCancelMs: number | null;
   readonly generation: number;
   readonly inputVersion: string;
   readonly sealedAt: Date | null;

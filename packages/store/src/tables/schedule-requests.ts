@@ -52,7 +52,20 @@ export interface Progress {
   readonly detail: string | null;
 }
 
+// By the time in their ids. Index: schedule_request_pkey.
+const forget = statement(
+  'schedule_request.forget',
+  `with old as materialized (
+     select q.id from headgate.schedule_request q
+      where q.id < headgate.uuid7_floor(statement_timestamp() - $2 * interval '1 day') and q.state <> 'pending'
+      order by q.id limit $1
+   )
+   delete from headgate.schedule_request q using old where q.id = old.id`,
+);
+
 export const scheduleRequests = {
+  /** At most so many that were done, and asked for longer ago than the days given. */
+  forget: (c: Connection, limit: number, days: number): Promise<number> => c.count(forget, [limit, days]),
   insert: (c: Connection, q: Omit<ScheduleRequest, 'cursorAt'>): Promise<number> =>
     c.count(insert, [
       q.id,

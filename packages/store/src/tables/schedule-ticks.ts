@@ -28,6 +28,9 @@ export interface TickRow {
   readonly receiptId: ReceiptId | null;
 }
 
+/** Of each schedule, whatever their age: those that are shown, and those that the state of its runs is read from. */
+const NEWEST_TICKS_KEPT = 200;
+
 // Under the schedule's row lock, so counts of one schedule never meet.
 const record = statement(
   'schedule_tick.record',
@@ -52,6 +55,27 @@ const doneTimes = statement(
       and origin in ('timer', 'backfill')`,
 );
 
+// Oldest first, from the front of each schedule's key; not the newest, which describe it and lead to its runs. One that
+// a person had made lately for a time of long ago stays as long as others. Its time is not run again: the timer has
+// gone past it, and its total stands in schedule_count. Index: schedule_tick_pkey, twice for each schedule.
+const forget = statement(
+  'schedule_tick.forget',
+  `with old as materialized (
+     select k.place from headgate.schedule s
+      cross join lateral (
+        select n.nominal_at from headgate.schedule_tick n where n.schedule_id = s.id
+         order by n.nominal_at desc offset ${NEWEST_TICKS_KEPT} limit 1) kept
+      cross join lateral (
+        select t.ctid as place from headgate.schedule_tick t
+         where t.schedule_id = s.id and t.nominal_at <= kept.nominal_at
+           and t.nominal_at < statement_timestamp() - $2 * interval '1 day'
+           and t.created_at < statement_timestamp() - $2 * interval '1 day'
+         order by t.nominal_at limit $1) k
+      limit $1
+   )
+   delete from headgate.schedule_tick t using old where t.ctid = old.place`,
+);
+
 export const scheduleTicks = {
   /** How many rows were new: (schedule, nominal time, target, origin) is unique. */
   record: async (c: Connection, rows: readonly TickRow[]): Promise<number> => {
@@ -70,6 +94,8 @@ export const scheduleTicks = {
     ]);
     return answer?.recorded ?? 0;
   },
+  /** At most so many that are older than the days given. */
+  forget: (c: Connection, limit: number, days: number): Promise<number> => c.count(forget, [limit, days]),
   /** Nominal times in [from, until] that a back-fill leaves alone: the timer fired them, or an earlier one did. */
   doneTimes: async (c: Connection, id: ScheduleId, from: Date, until: Date): Promise<readonly Date[]> =>
     (await c.run<{ nominalAt: Date }>(doneTimes, [id, from, until])).map((row) => row.nominalAt),

@@ -1,7 +1,10 @@
 /**
  * Claim: from a dispatched item to a fenced lease, for as many runs as the worker has slots (Q13).
  *
- * Who may write: only the worker that was told (run id, dispatch number) and has written a fresh verdict under it.
+ * Who may write: only the worker that was told (run id, dispatch number) and has just found the run fresh (I6). The
+ * verdict travels with the claim and is written nowhere: it is worth something to this claim alone, and (run id,
+ * dispatch number) fences both. Its age is counted by the worker until it asks, and by the database from there, so that
+ * a wait for the policy lock is part of it.
  * Lock order: policy (shared, own statement), item (SKIP LOCKED), lease, run.
  *  - two workers with the same hint: SKIP LOCKED gives the item to one; the other finds nothing and drops the hint.
  *  - claim against cancel: see stop-runs. Against supersede: the same.
@@ -9,6 +12,7 @@
  *    old head has committed before the new one counts.
  *  - rivals for an exclusive key: `on conflict do nothing`; the loser's item goes back to ready with
  *    CONCURRENCY_KEY_BUSY, uncharged.
+ * Three round trips: lock and read (what was read of items that others have is passed over), take, write.
  * Crash before COMMIT: the item is dispatched still; it is hinted again after 5 s and taken back after 30 s.
  * COMMIT without an answer: read back by lease id, which the caller made. Crash after COMMIT: the lease expires and
  * the reaper takes it. Execution is outside any transaction.
@@ -43,6 +47,8 @@ export interface Hinted {
   readonly dispatchNo: number;
   readonly attemptId: AttemptId;
   readonly leaseId: LeaseId;
+  /** How long ago the claimant began to find it fresh. */
+  readonly judgedAgoMs: number;
 }
 
 export interface ClaimRequest {
@@ -95,12 +101,12 @@ export type ClaimResult =
 const pick = statement(
   'claim.pick',
   `with wanted as (
-     select * from unnest($1::uuid[], $2::int[]) as w(run_id, dispatch_no)
+     select * from unnest($1::uuid[], $2::int[], $3::float8[]) as w(run_id, dispatch_no, judged_ago_ms)
+      where w.judged_ago_ms + extract(epoch from clock_timestamp() - transaction_timestamp()) * 1000 <= $5
    ), picked as materialized (
      select q.run_id from headgate.queue_item q join wanted w on w.run_id = q.run_id and w.dispatch_no = q.dispatch_no
-      where q.state = 'dispatched' and q.queue_id = any ($3::int[]) and q.verdict = 'fresh'
-        and q.verdict_at > clock_timestamp() - $4 * interval '1 millisecond'
-      order by q.run_id limit $5 for update of q skip locked
+      where q.state = 'dispatched' and q.queue_id = any ($4::int[])
+      order by q.run_id limit $6 for update of q skip locked
    )
    select run_id as "runId" from picked`,
 );
@@ -167,23 +173,32 @@ export async function claim(pool: Pool, request: ClaimRequest): Promise<ClaimRes
 }
 
 async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimResult> {
-  await locks.policyShared(c);
-  const [head, ready] = await Promise.all([policies.headVersion(c), workers.isReady(c, request.workerId)]);
+  const runIds = request.hinted.map((hint) => hint.runId);
+  // In this order on the wire, each with a snapshot of its own: the head is read once the policy lock is held, the runs
+  // once their items are.
+  const [, head, ready, picked, read] = await Promise.all([
+    locks.policyShared(c),
+    policies.headVersion(c),
+    workers.isReady(c, request.workerId),
+    c.run<{ runId: RunId }>(pick, [
+      runIds,
+      request.hinted.map((hint) => hint.dispatchNo),
+      request.hinted.map((hint) => hint.judgedAgoMs),
+      request.queueIds,
+      request.verdictMaxAgeMs,
+      request.limit,
+    ]),
+    c.run<Reread>(reread, [runIds]),
+  ]);
   if (head !== request.policyVersion) return { kind: 'policy-changed', head };
   if (!ready) return { kind: 'not-ready' };
-  const picked = await c.run<{ runId: RunId }>(pick, [
-    request.hinted.map((hint) => hint.runId),
-    request.hinted.map((hint) => hint.dispatchNo),
-    request.queueIds,
-    request.verdictMaxAgeMs,
-    request.limit,
-  ]);
-  if (picked.length === 0) return { kind: 'claimed', runs: [], busy: [] };
+  const ours = new Set(picked.map((row) => row.runId));
   const rows = new Map(
-    (await c.run<Reread>(reread, [picked.map((row) => row.runId)]))
-      .filter((row) => row.status === 'QUEUED' && !row.taskCancelled)
+    read
+      .filter((row) => ours.has(row.runId) && row.status === 'QUEUED' && !row.taskCancelled)
       .map((row) => [row.runId, row]),
   );
+  if (rows.size === 0) return { kind: 'claimed', runs: [], busy: [] };
   const hints = new Map(request.hinted.map((hint) => [hint.runId, hint]));
   const wanted = [...rows.values()].flatMap((row) => {
     const hint = hints.get(row.runId);
@@ -193,7 +208,9 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
   });
   const held = await leases.take(c, wanted, request.workerId, request.ttlMs);
   const heldIds = held.map((lease) => lease.runId);
-  const busy = wanted.map((w) => w.runId).filter((runId) => !heldIds.includes(runId));
+  const isHeld = new Set(heldIds);
+  const actor = `worker:${formatId('wkr', request.workerId)}`;
+  const busy = wanted.map((w) => w.runId).filter((runId) => !isHeld.has(runId));
   // In this order on the wire: an attempt takes its number from the run that has moved.
   const [, , , numbers] = await Promise.all([
     queueItems.remove(c, heldIds),
@@ -205,14 +222,14 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
         from: 'QUEUED',
         to: 'CLAIMED',
         reasonCode: null,
-        actor: `worker:${formatId('wkr', request.workerId)}`,
+        actor,
         fence: lease,
         data: { attemptId: lease.attemptId },
       })),
     ),
     attempts.start(c, heldIds),
   ]);
-  return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, rows, numbers)), busy };
+  return { kind: 'claimed', runs: claimedRuns(held, rows, numbers), busy };
 }
 
 const taken = statement(
@@ -233,36 +250,46 @@ async function readBack(c: Connection, request: ClaimRequest): Promise<ClaimResu
   if (held.length === 0) return null;
   const rows = await c.run<Reread>(reread, [held.map((lease) => lease.runId)]);
   const byId = new Map(rows.map((row) => [row.runId, row]));
-  return { kind: 'claimed', runs: held.flatMap((lease) => claimed(lease, byId, held)), busy: [] };
+  return { kind: 'claimed', runs: claimedRuns(held, byId, held), busy: [] };
 }
 
-function claimed(
-  lease: HeldLease,
+function claimedRuns(
+  held: readonly HeldLease[],
   rows: ReadonlyMap<RunId, Reread>,
   numbers: readonly { runId: RunId; number: number }[],
 ): readonly ClaimedRun[] {
-  const row = rows.get(lease.runId);
-  const number = numbers.find((n) => n.runId === lease.runId)?.number;
-  if (row === undefined || number === undefined) return [];
-  const {
-    application,
-    infrastructure,
-    leaseLost,
-    rateLimit,
-    status: _status,
-    taskCancelled: _cancelled,
-    ...rest
-  } = row;
-  return [
-    {
-      ...rest,
-      attemptNo: number,
-      attemptId: lease.attemptId,
-      leaseId: lease.leaseId,
-      fencingToken: lease.fencingToken,
-      acquiredAt: lease.acquiredAt,
-      expiresAt: lease.expiresAt,
-      failures: { application, infrastructure, leaseLost, rateLimit },
-    },
-  ];
+  const numberOf = new Map(numbers.map((row) => [row.runId, row.number]));
+  return held.flatMap((lease) => {
+    const row = rows.get(lease.runId);
+    const attemptNo = numberOf.get(lease.runId);
+    return row === undefined || attemptNo === undefined ? [] : [claimedRun(lease, row, attemptNo)];
+  });
+}
+
+function claimedRun(lease: HeldLease, row: Reread, attemptNo: number): ClaimedRun {
+  const { application, infrastructure, leaseLost, rateLimit } = row;
+  return {
+    runId: row.runId,
+    tenantId: row.tenantId,
+    taskId: row.taskId,
+    receiptId: row.receiptId,
+    generation: row.generation,
+    publication: row.publication,
+    inputVersion: row.inputVersion,
+    spec: row.spec,
+    source: row.source,
+    queue: row.queue,
+    attemptNo,
+    attemptId: lease.attemptId,
+    leaseId: lease.leaseId,
+    fencingToken: lease.fencingToken,
+    acquiredAt: lease.acquiredAt,
+    expiresAt: lease.expiresAt,
+    failures: { application, infrastructure, leaseLost, rateLimit },
+    sealed: row.sealed,
+    branch: row.branch,
+    traceparent: row.traceparent,
+    createdAt: row.createdAt,
+    firstStartedAt: row.firstStartedAt,
+  };
 }

@@ -6,6 +6,7 @@
  *  - leases and dispatched items are counted in ONE statement after the lock: a claim that commits between two counts
  *    would be seen by neither. A claim moves an item to a lease, so the sum never changes under it.
  *  - marking against cancel and supersede: they delete the item; the mark passes it over.
+ * Four round trips: lock and count (in vain where the lock is only tried and another has it), read, mark, commit.
  * Crash before COMMIT: nothing. After COMMIT, before the hints: the items are dispatched and hinted again after 5 s.
  */
 import type { RunId, RunStatus } from '@headgate/domain';
@@ -14,14 +15,11 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { locks } from '../locks.js';
+import { type DispatchedItem, dispatchedItems } from '../tables/dispatched-items.js';
+import { dueItems } from '../tables/due-items.js';
 import { policies } from '../tables/policies.js';
-import {
-  type DispatchedItem,
-  queueItems,
-  type ReadyCursor,
-  type ReadyHead,
-  type ReadyPair,
-} from '../tables/queue-items.js';
+import { queueItems } from '../tables/queue-items.js';
+import { type ReadyCursor, type ReadyHead, type ReadyPair, readyItems } from '../tables/ready-items.js';
 import { runs } from '../tables/runs.js';
 import { type LiveWorker, workers } from '../tables/workers.js';
 import { closeRuns, walk } from './end-runs.js';
@@ -77,11 +75,12 @@ export interface DispatchSnapshot extends Counted {
 export type AskedPair = ReadyPair & { readonly after: ReadyCursor | null };
 
 export interface DispatchTurn {
-  /** Pairs believed to have something ready, each with its cursor. */
-  readonly pairs: readonly AskedPair[];
+  /** Pairs believed to have something ready, each with its cursor; or all that have, if they are at most so many. */
+  readonly pairs: readonly AskedPair[] | { readonly atMost: number };
   /** Those of the pairs that are worth reading now; with none the turn ends there. Default: all. */
   readonly worthReading?: (pairs: readonly AskedPair[], counted: Counted) => readonly AskedPair[];
-  readonly headsPerPair: number;
+  /** Read of each pair; of so many pairs. */
+  readonly headsPerPair: number | ((pairs: number) => number);
   /** false: give up at once if another dispatcher holds the lock (intake, after its commit). */
   readonly wait: boolean;
   readonly choose: (snapshot: DispatchSnapshot) => readonly RunId[];
@@ -89,26 +88,42 @@ export interface DispatchTurn {
 
 export type DispatchOutcome =
   | { readonly kind: 'locked' }
+  /** More pairs have something ready than the turn would ask. */
+  | { readonly kind: 'too-many' }
   | { readonly kind: 'dispatched'; readonly items: readonly DispatchedItem[] };
 
 export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcome> {
   return pool.transaction(async (c) => {
-    if (turn.wait) await locks.dispatch(c);
-    else if (!(await locks.tryDispatch(c))) return { kind: 'locked' };
-    const [policyVersion, heldRows, live, now] = await Promise.all([
+    // In this order on the wire: what is counted is counted once the lock is held.
+    const [isHeld, policyVersion, heldRows, live, now, asked] = await Promise.all([
+      turn.wait ? locks.dispatch(c).then(() => true) : locks.tryDispatch(c),
       policies.headVersion(c),
       c.run<HeldRow>(held),
       workers.live(c),
       databaseNow(c),
+      askedPairs(c, turn.pairs),
     ]);
+    if (!isHeld) return { kind: 'locked' };
+    if (asked === 'too-many') return { kind: 'too-many' };
     const counted = { policyVersion, held: heldRows, workers: live };
-    const pairs = turn.worthReading?.(turn.pairs, counted) ?? turn.pairs;
-    if (turn.pairs.length > 0 && pairs.length === 0) return { kind: 'dispatched', items: [] };
-    const heads = await queueItems.readyHeads(c, pairs, turn.headsPerPair, fullKeys(heldRows));
+    const pairs = turn.worthReading?.(asked, counted) ?? asked;
+    if (asked.length > 0 && pairs.length === 0) return { kind: 'dispatched', items: [] };
+    const perPair =
+      typeof turn.headsPerPair === 'number' ? turn.headsPerPair : turn.headsPerPair(pairs.length);
+    const heads = await readyItems.heads(c, pairs, perPair, fullKeys(heldRows));
     const chosen = turn.choose({ ...counted, heads, now });
     if (chosen.length === 0) return { kind: 'dispatched', items: [] };
-    return { kind: 'dispatched', items: await queueItems.markDispatched(c, chosen) };
+    return { kind: 'dispatched', items: await dispatchedItems.mark(c, chosen) };
   });
+}
+
+async function askedPairs(
+  c: Connection,
+  pairs: DispatchTurn['pairs'],
+): Promise<readonly AskedPair[] | 'too-many'> {
+  if (!('atMost' in pairs)) return pairs;
+  const all = await readyItems.pairs(c, pairs.atMost + 1);
+  return all.length > pairs.atMost ? 'too-many' : all.map((pair) => ({ ...pair, after: null }));
 }
 
 /** What is held now, for *why*: the same rows that a turn counts, read without its lock. */
@@ -139,10 +154,10 @@ export interface Upkeep {
 
 /** Items whose hint was not answered: hinted again, or taken back with their reservation (DISPATCH_EXPIRED). */
 export const takeBackUnclaimed = (pool: Pool, upkeep: Upkeep): Promise<{ runId: RunId }[]> =>
-  pool.transaction((c) => queueItems.takeBack(c, upkeep.takeBackAfterMs, upkeep.limit, upkeep.actor));
+  pool.transaction((c) => dispatchedItems.takeBack(c, upkeep.takeBackAfterMs, upkeep.limit, upkeep.actor));
 
 export const unansweredHints = (pool: Pool, upkeep: Upkeep): Promise<DispatchedItem[]> =>
-  pool.transaction((c) => queueItems.dueHints(c, upkeep.hintAgainAfterMs, upkeep.limit));
+  pool.transaction((c) => dispatchedItems.dueHints(c, upkeep.hintAgainAfterMs, upkeep.limit));
 
 /** Delayed items whose time has come: ready, and a run that waited for capacity is QUEUED, in one transaction. */
 export const promoteDue = (
@@ -151,7 +166,7 @@ export const promoteDue = (
   actor: string,
 ): Promise<readonly (ReadyPair & { runId: RunId })[]> =>
   pool.transaction(async (c) => {
-    const promoted = await queueItems.promoteDue(c, limit);
+    const promoted = await dueItems.promote(c, limit);
     await runs.move(
       c,
       promoted.map((item) => ({
@@ -168,7 +183,7 @@ export const promoteDue = (
 /** Runs that nobody claimed within their time to live. */
 export const expireOverdue = (pool: Pool, limit: number, actor: string): Promise<readonly RunId[]> =>
   pool.transaction(async (c) => {
-    const overdue = (await queueItems.lockExpired(c, limit)).map((item) => item.runId);
+    const overdue = (await dueItems.lockExpired(c, limit)).map((item) => item.runId);
     if (overdue.length === 0) return [];
     const locked = await runs.lock(c, overdue);
     const waiting = locked.filter(
@@ -190,4 +205,4 @@ export const expireOverdue = (pool: Pool, limit: number, actor: string): Promise
   });
 
 /** Whether this connection sees anything ready, per (queue, tenant): the slow full scan. */
-export const readyPairs = (c: Connection): Promise<ReadyPair[]> => queueItems.readyPairs(c);
+export const readyPairs = (c: Connection): Promise<ReadyPair[]> => readyItems.pairs(c);

@@ -14,9 +14,11 @@ export interface DueWork {
   readonly items: boolean;
   /** A deferred signal or a released latch is due. */
   readonly signals: boolean;
+  /** Something waits or runs: there may be something to do a moment later that nobody tells of. */
+  readonly waits: boolean;
 }
 
-// Each is one descent of a partial index: queue_item_ready, _delayed, _expiry, _dispatched, deferred_signal_due. The
+// Each is one descent of an index: queue_item_ready, _delayed, _expiry, _dispatched, deferred_signal_due, primary keys. The
 // first of an order, and not `exists`: for that the planner scans the table, hoping to meet one soon.
 const look = statement(
   'due_work.look',
@@ -31,14 +33,17 @@ const look = statement(
                         order by dispatched_at, run_id limit 1)
                       < statement_timestamp() - $1 * interval '1 millisecond', false) as items,
           coalesce((select due_at from headgate.deferred_signal order by due_at limit 1) <= statement_timestamp(),
-                   false) as signals`,
+                   false) as signals,
+          coalesce((select run_id from headgate.queue_item order by run_id limit 1),
+                   (select run_id from headgate.lease order by run_id limit 1),
+                   (select id from headgate.deferred_signal order by id limit 1)) is not null as waits`,
 );
 
 export const dueWork = {
   /** @param unansweredAfterMs how long a dispatched item may wait for its claim before anything is done about it */
   look: async (c: Connection, unansweredAfterMs: number): Promise<DueWork> => {
     const [row] = await c.run<DueWork & { policyVersion: number | null }>(look, [unansweredAfterMs]);
-    return row ?? { policyVersion: null, ready: false, items: false, signals: false };
+    return row ?? { policyVersion: null, ready: false, items: false, signals: false, waits: false };
   },
 };
 

@@ -28,48 +28,45 @@ export interface Walk {
 }
 
 /**
- * Walks each run along its steps: one statement per round of steps. A run that did not move in one round takes no
- * further step. Returns those that took all of theirs.
+ * Walks each run along its steps: one statement per round of steps, all sent at once. The caller holds the rows locked and
+ * has read `from` under the lock; a run that does not stand where a step begins is passed over by it, and by all that
+ * follow, for no step begins where an earlier one does. Returns those that took all of theirs.
  */
 export async function walk(c: Connection, walks: readonly Walk[]): Promise<ReadonlySet<RunId>> {
-  let walking = walks.filter((w) => w.steps.length > 0);
-  const arrived = new Set(walks.filter((w) => w.steps.length === 0).map((w) => w.runId));
-  for (let round = 0; walking.length > 0; round += 1) {
-    const moves: Move[] = [];
-    for (const w of walking) {
-      const step = w.steps[round];
-      const from = round === 0 ? w.from : w.steps[round - 1]?.to;
-      if (step !== undefined && from !== undefined) {
-        moves.push({
-          runId: w.runId,
-          from,
-          to: step.to,
-          reasonCode: step.reasonCode,
-          detail: step.detail ?? null,
-          actor: w.actor,
-          data: step.data,
-          ...(w.fence === undefined ? {} : { fence: w.fence }),
-        });
-      }
-    }
-    const moved = await runs.move(c, moves);
-    for (const w of walking) if (moved.has(w.runId) && w.steps.length === round + 1) arrived.add(w.runId);
-    walking = walking.filter((w) => moved.has(w.runId) && w.steps.length > round + 1);
-  }
-  return arrived;
+  const rounds = Math.max(0, ...walks.map((w) => w.steps.length));
+  const moved = await Promise.all(
+    Array.from({ length: rounds }, (_, round) =>
+      runs.move(
+        c,
+        walks.flatMap((w) => moveOf(w, round)),
+      ),
+    ),
+  );
+  const isThere = ({ runId, steps }: Walk): boolean => steps.every((_, round) => moved[round]?.has(runId));
+  return new Set(walks.filter(isThere).map((w) => w.runId));
+}
+
+function moveOf({ runId, from, steps, actor, fence }: Walk, round: number): Move[] {
+  const step = steps[round];
+  const before = round === 0 ? from : steps[round - 1]?.to;
+  if (step === undefined || before === undefined) return [];
+  const { to, reasonCode, detail = null, data } = step;
+  const named = fence === undefined ? {} : { fence };
+  return [{ runId, from: before, to, reasonCode, detail, actor, data, ...named }];
 }
 
 // The version that waits behind the run becomes due: it is then admitted through the one insert path.
 const releaseLatch = statement(
   'deferred_signal.release_latch',
   `with latched as materialized (
-     select d.id
+     select d.id, r.id as run_id
        from headgate.run r join headgate.task t on t.id = r.task_id
        join headgate.deferred_signal d on d.task_id = t.id and d.receipt_id = t.next_receipt_id
       where r.id = any ($1::uuid[]) and d.due_at > clock_timestamp()
       order by d.id for update of d
    )
-   update headgate.deferred_signal d set due_at = clock_timestamp() from latched where d.id = latched.id`,
+   update headgate.deferred_signal d set due_at = clock_timestamp() from latched where d.id = latched.id
+   returning latched.run_id as "runId"`,
 );
 const buryDead = statement(
   'dead_letter.bury',
@@ -83,17 +80,21 @@ const buryDead = statement(
    on conflict (run_id) do nothing`,
 );
 
-/** To be called with the ids that have reached a terminal status in this transaction. */
+/**
+ * To be called with the ids that have reached a terminal status in this transaction. Returns those behind which a version
+ * waited: it is due now.
+ */
 export async function closeRuns(
   c: Connection,
   ended: readonly RunId[],
   deadLetters: readonly RunId[] = [],
-): Promise<void> {
-  if (ended.length === 0) return;
-  await Promise.all([
+): Promise<ReadonlySet<RunId>> {
+  if (ended.length === 0) return new Set();
+  const [, , , latched] = await Promise.all([
     taskVersions.close(c, ended),
     receipts.insertClosing(c, ended),
     deadLetters.length === 0 ? null : c.count(buryDead, [deadLetters]),
-    c.count(releaseLatch, [ended]),
+    c.run<{ runId: RunId }>(releaseLatch, [ended]),
   ]);
+  return new Set(latched.map((row) => row.runId));
 }

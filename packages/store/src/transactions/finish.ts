@@ -1,9 +1,10 @@
 /**
- * Finish: result, status, events, item or lease, receipt, in one transaction (INV-ST6), for many runs at once.
+ * Finish: result, status, events, item or lease, receipt, in one transaction (INV-ST6), for many runs at once. Three
+ * round trips: lock, write, commit.
  *
  * Who may write: the holder of the fence, under the lease row's lock. The lease need not be current: until the
  * reaper has taken it the work is the holder's to hand in (SQL rule 5). Lock order: tenant_day (only if there is a
- * cost to settle; waited for while nothing else is held), lease, run, deferred_signal.
+ * cost to settle; waited for while nothing else is held), lease, run, approval, deferred_signal.
  *  - finish against reaper: whoever locks the lease row first wins; the other finds no row and writes nothing.
  *  - finish against cancel: the run's status is read under its lock. CANCEL_REQUESTED ends CANCELLED, with the
  *    attempt's evidence kept; a terminal run refuses.
@@ -11,67 +12,35 @@
  * Crash before COMMIT: nothing. COMMIT without an answer: read back by attempt id. After a restart the worker asks
  * again, finds no lease, and takes `lost` for an answer; the run's end stands.
  */
-import {
-  type AttemptId,
-  decideRetry,
-  type FinishResult,
-  finishPath,
-  isCancelling,
-  isTerminal,
-  type Random,
-  type ReasonCode,
-  type RetryCounters,
-  type RunId,
-  type RunStatus,
-} from '@headgate/domain';
+import { type AttemptId, isTerminal, type Random, type RunId, type RunStatus } from '@headgate/domain';
 import { HISTORY_OPS } from '@headgate/telemetry';
 import { databaseNow } from '../clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { isDataFault } from '../connection/faults.js';
 import { statement } from '../connection/statement.js';
-import type { Fence } from '../fence.js';
 import { tell } from '../history.js';
-import { type AttemptEnd, attempts } from '../tables/attempts.js';
+import type { AttemptEnd } from '../tables/attempts.js';
 import { leases } from '../tables/leases.js';
-import { queueItems } from '../tables/queue-items.js';
-import { type LockedRun, runs } from '../tables/runs.js';
-import { closeRuns, type Walk, walk } from './end-runs.js';
-
-export type AttemptOutcome =
-  | { readonly kind: 'succeeded'; readonly reasonCode: 'SUCCEEDED' | 'NO_CHANGE' }
-  | {
-      readonly kind: 'failed';
-      readonly reasonCode: ReasonCode;
-      readonly detail: string | null;
-      readonly retryAfterMs: number | null;
-    }
-  /** Given back without a charge: drain, pause, breaker. */
-  | { readonly kind: 'handed-back'; readonly reasonCode: ReasonCode; readonly retryAfterMs: number | null }
-  | { readonly kind: 'no-work'; readonly reasonCode: ReasonCode; readonly detail: string | null }
-  | { readonly kind: 'policy-denied'; readonly reasonCode: ReasonCode; readonly detail: string | null }
-  /** The result is sealed and a person publishes it. */
-  | { readonly kind: 'needs-approval' }
-  /** The agent is known to have stopped after a cancel. */
-  | { readonly kind: 'cancelled' };
-
-export interface FinishRequest {
-  readonly fence: Fence;
-  readonly attemptId: AttemptId;
-  readonly result: AttemptOutcome;
-  readonly costUsd: number;
-  readonly evidence: unknown;
-  readonly actor: string;
-}
+import { runs } from '../tables/runs.js';
+import { tenantDays } from '../tables/tenant-days.js';
+import { endingOf } from './ending-of.js';
+import { type Ending, writeEndings } from './endings.js';
+import type { FinishRequest } from './finish-request.js';
 
 export type FinishAnswer =
-  /** `retryInMs`: how long until its next attempt may start; null when there is none, or it was read back. */
   | {
       readonly kind: 'finished';
       readonly status: RunStatus;
+      /** How long until its next attempt may start; null when there is none, or it was read back. */
       readonly retryInMs: number | null;
       /** Database time; null when it was read back. */
       readonly committedAt: Date | null;
+      /** Since the first claim, and since the cancel's commit (null: nobody cancelled it); null when it was read back. */
+      readonly ranMs: number | null;
+      readonly cancelMs: number | null;
+      /** A version waited behind the run and is due now; null when it was read back. */
+      readonly isFollowed: boolean | null;
     }
   /** The lease is gone: another ended or took the run. Nothing was written. */
   | { readonly kind: 'lost' }
@@ -151,7 +120,8 @@ async function readBack(c: Connection, requests: readonly FinishRequest[]): Prom
       if (row === undefined || row.status === 'lost') return [fence.runId, { kind: 'lost' }];
       if (row.status === 'running')
         return [fence.runId, { kind: 'refused', detail: 'its attempt still runs' }];
-      return [fence.runId, { kind: 'finished', status: row.runStatus, retryInMs: null, committedAt: null }];
+      const figures = { retryInMs: null, committedAt: null, ranMs: null, cancelMs: null, isFollowed: null };
+      return [fence.runId, { kind: 'finished', status: row.runStatus, ...figures }];
     }),
   );
 }
@@ -161,230 +131,42 @@ async function finishOnce(
   requests: readonly FinishRequest[],
   random: Random,
 ): Promise<Finished> {
-  const costly = requests.filter((request) => request.costUsd > 0);
-  if (costly.length > 0) {
-    const runIds = costly.map((request) => request.fence.runId);
-    await Promise.all([c.run(makeDays, [runIds]), c.run(lockDays, [runIds])]);
-  }
-  const held = new Set(
-    (
-      await leases.lockFenced(
-        c,
-        requests.map((request) => request.fence),
-      )
-    ).map((lease) => lease.runId),
-  );
-  const locked = new Map((await runs.lock(c, [...held])).map((run) => [run.runId, run]));
+  const costly = requests.filter((request) => request.costUsd > 0).map((request) => request.fence.runId);
+  const fences = requests.map((request) => request.fence);
+  // Also the runs of leases that are gone are locked: of those nothing is written.
+  const [, fenced, runRows] = await Promise.all([
+    tenantDays.lock(c, costly),
+    leases.lockFenced(c, fences),
+    runs.lock(
+      c,
+      fences.map((fence) => fence.runId),
+    ),
+  ]);
+  const held = new Set(fenced.map((lease) => lease.runId));
+  const locked = new Map(runRows.map((run) => [run.runId, run]));
   const endings: Ending[] = [];
   const answers = new Map<RunId, FinishAnswer>();
   for (const request of requests) {
-    const run = locked.get(request.fence.runId);
+    const { runId } = request.fence;
+    const run = held.has(runId) ? locked.get(runId) : undefined;
     if (run === undefined || isTerminal(run.status)) {
-      answers.set(request.fence.runId, { kind: 'lost' });
+      answers.set(runId, { kind: 'lost' });
       continue;
     }
     const ending = endingOf(run, request, random);
     if (ending.walk.steps.length > 0) endings.push(ending);
     else {
       const detail = `a run that is ${run.status} cannot end with ${request.result.kind}`;
-      answers.set(request.fence.runId, { kind: 'refused', detail });
+      answers.set(runId, { kind: 'refused', detail });
     }
   }
-  await writeEndings(c, endings);
-  const committedAt = endings.length === 0 ? null : await databaseNow(c);
+  if (endings.length === 0) return answers;
+  const [followed, committedAt] = await Promise.all([writeEndings(c, endings), databaseNow(c)]);
   for (const { runId, status, requeueDelayMs: retryInMs } of endings) {
-    answers.set(runId, { kind: 'finished', status, retryInMs, committedAt });
+    const ranMs = locked.get(runId)?.sinceFirstClaimMs ?? null;
+    const isFollowed = followed.has(runId);
+    const cancelMs = locked.get(runId)?.sinceCancelMs ?? null;
+    answers.set(runId, { kind: 'finished', status, retryInMs, committedAt, ranMs, cancelMs, isFollowed });
   }
   return answers;
 }
-
-/** All that one ended attempt writes. Shared by finish and reaper. */
-export interface Ending {
-  readonly runId: RunId;
-  readonly walk: Walk;
-  readonly status: RunStatus;
-  /** Null: as they were. Most runs end well, and an update that changes nothing is written all the same. */
-  readonly counters: RetryCounters | null;
-  readonly attempt: AttemptEnd;
-  /** Null: it is not queued again. */
-  readonly requeueDelayMs: number | null;
-  readonly deadLetter: boolean;
-}
-
-/** Lease rows and run rows of all endings are locked by the caller. */
-export async function writeEndings(c: Connection, endings: readonly Ending[]): Promise<void> {
-  if (endings.length === 0) return;
-  const requeued = endings.flatMap((e) =>
-    e.requeueDelayMs === null ? [] : [{ runId: e.runId, delayMs: e.requeueDelayMs }],
-  );
-  const ended = endings.filter((e) => isTerminal(e.status)).map((e) => e.runId);
-  await Promise.all([
-    attempts.finish(
-      c,
-      endings.map((e) => e.attempt),
-    ),
-    runs.setCounters(
-      c,
-      endings.flatMap((e) => (e.counters === null ? [] : [{ runId: e.runId, ...e.counters }])),
-    ),
-    runs.addCost(
-      c,
-      endings.map((e) => ({ runId: e.runId, costUsd: e.attempt.costUsd })),
-    ),
-    settleDay(c, endings),
-    queueItems.requeue(c, requeued),
-    leases.release(
-      c,
-      endings.map((e) => e.runId),
-    ),
-  ]);
-  await walk(
-    c,
-    endings.map((e) => e.walk),
-  );
-  await closeRuns(
-    c,
-    ended,
-    endings.filter((e) => e.deadLetter && isTerminal(e.status)).map((e) => e.runId),
-  );
-}
-
-// The days that costs may fall on, made and locked before anything else (SQL rule 8), in (tenant, day) order.
-const daysOf = `select distinct r.tenant_id, (clock_timestamp() at time zone t.timezone)::date as day
-     from headgate.run r join headgate.tenant t on t.id = r.tenant_id where r.id = any ($1::uuid[])`;
-const makeDays = statement(
-  'tenant_day.make',
-  `insert into headgate.tenant_day (tenant_id, day) ${daysOf} order by 1, 2 on conflict do nothing`,
-);
-const lockDays = statement(
-  'tenant_day.lock',
-  `select 1 from headgate.tenant_day d join (${daysOf}) day using (tenant_id, day)
-    order by d.tenant_id, d.day for update of d`,
-);
-// Folded once per batch, on the tenant's own day.
-const settle = statement(
-  'tenant_day.settle',
-  `insert into headgate.tenant_day as d (tenant_id, day, settled_usd)
-   select a.tenant_id, (clock_timestamp() at time zone t.timezone)::date, sum(a.cost_usd)
-     from headgate.attempt a join headgate.tenant t on t.id = a.tenant_id
-    where a.id = any ($1::uuid[]) and a.cost_usd > 0
-    group by 1, 2 order by 1, 2
-   on conflict (tenant_id, day) do update set settled_usd = d.settled_usd + excluded.settled_usd`,
-);
-const settleDay = (c: Connection, endings: readonly Ending[]): Promise<number> => {
-  const costly = endings.filter((e) => e.attempt.costUsd > 0).map((e) => e.attempt.attemptId);
-  return costly.length === 0 ? Promise.resolve(0) : c.count(settle, [costly]);
-};
-
-const countersOf = (run: LockedRun): RetryCounters => ({
-  application: run.application,
-  infrastructure: run.infrastructure,
-  leaseLost: run.leaseLost,
-  rateLimit: run.rateLimit,
-});
-
-function endingOf(run: LockedRun, request: FinishRequest, random: Random): Ending {
-  const decided = decide(run, request.result, random);
-  const cancelling = isCancelling(run.status);
-  const path = finishPath(run.status, decided.finish);
-  const status = path.at(-1) ?? run.status;
-  const reasonCode = cancelling ? (run.reasonCode ?? 'CANCELLED_BY_USER') : decided.reasonCode;
-  return {
-    runId: run.runId,
-    status,
-    counters: decided.counters,
-    requeueDelayMs: status === 'QUEUED' ? decided.delayMs : null,
-    deadLetter: decided.deadLetter && !cancelling,
-    walk: {
-      runId: run.runId,
-      from: run.status,
-      actor: request.actor,
-      fence: request.fence,
-      steps: path.map((to) => ({ to, reasonCode, detail: decided.detail })),
-    },
-    attempt: {
-      attemptId: request.attemptId,
-      status: attemptStatusOf(request.result, cancelling),
-      reasonCode: attemptReasonOf(request.result, reasonCode),
-      detail: decided.detail,
-      costUsd: request.costUsd,
-      evidence: request.evidence,
-    },
-  };
-}
-
-interface Decided {
-  readonly finish: FinishResult;
-  readonly reasonCode: ReasonCode;
-  readonly detail: string | null;
-  readonly counters: RetryCounters | null;
-  readonly delayMs: number;
-  readonly deadLetter: boolean;
-}
-
-function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided {
-  const plain = { detail: null, counters: null, delayMs: 0, deadLetter: false };
-  switch (result.kind) {
-    case 'succeeded':
-      return { ...plain, finish: { kind: 'succeeded' }, reasonCode: result.reasonCode };
-    case 'no-work':
-    case 'policy-denied':
-      return {
-        ...plain,
-        finish: { kind: result.kind },
-        reasonCode: result.reasonCode,
-        detail: result.detail,
-      };
-    case 'needs-approval':
-      return { ...plain, finish: { kind: 'needs-approval' }, reasonCode: 'APPROVAL_REQUIRED' };
-    case 'cancelled':
-      return { ...plain, finish: { kind: 'cancelled' }, reasonCode: run.reasonCode ?? 'CANCELLED_BY_USER' };
-    case 'handed-back':
-    case 'failed': {
-      const retry = decideRetry({
-        reasonCode: result.reasonCode,
-        counters: countersOf(run),
-        policy: run.spec.retry,
-        sinceFirstClaimMs: run.sinceFirstClaimMs,
-        random: random(),
-        retryAfterMs: result.retryAfterMs,
-      });
-      const detail = result.kind === 'failed' ? result.detail : null;
-      return retry.kind === 'retry'
-        ? {
-            finish: { kind: 'failed', retry: true },
-            reasonCode: result.reasonCode,
-            detail,
-            counters: retry.counters,
-            delayMs: retry.delayMs,
-            deadLetter: false,
-          }
-        : {
-            finish: { kind: 'failed', retry: false },
-            reasonCode: retry.reasonCode,
-            detail,
-            counters: retry.counters,
-            delayMs: 0,
-            deadLetter: retry.deadLetter,
-          };
-    }
-  }
-}
-
-function attemptStatusOf(result: AttemptOutcome, cancelling: boolean): AttemptEnd['status'] {
-  if (cancelling || result.kind === 'cancelled') return 'cancelled';
-  switch (result.kind) {
-    case 'succeeded':
-    case 'no-work':
-      return 'succeeded';
-    case 'handed-back':
-    case 'needs-approval':
-      return 'released';
-    default:
-      return 'failed';
-  }
-}
-
-/** The attempt keeps its own reason, also where the run ends for another (exhausted, cancelled). */
-const attemptReasonOf = (result: AttemptOutcome, runReason: ReasonCode): ReasonCode =>
-  'reasonCode' in result ? result.reasonCode : runReason;

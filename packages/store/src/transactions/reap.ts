@@ -32,7 +32,7 @@ import { isRowFault } from '../connection/faults.js';
 import { tell } from '../history.js';
 import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
 import { type LockedRun, runs } from '../tables/runs.js';
-import { type Ending, writeEndings } from './finish.js';
+import { type Ending, writeEndings } from './endings.js';
 import { type Orphan, releaseOrphans } from './repairs-lease.js';
 
 export interface ReapOptions {
@@ -67,6 +67,9 @@ const MASS_FLOOR = 10;
 
 export async function reap(pool: Pool, options: ReapOptions): Promise<ReapResult> {
   let result: ReapResult;
+  // Asked alone first, since there is nothing to take nearly always: counted again under the locks.
+  const { expired } = await pool.use((c) => leases.counts(c));
+  if (expired === 0) return { kind: 'reaped', runs: [], refused: [] };
   try {
     result = await pool.transaction((c) => reapBatch(c, options));
   } catch (fault) {
@@ -172,7 +175,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
   const retry = decideRetry({
     reasonCode,
     counters,
-    policy: run.spec.retry,
+    policy: run.retry,
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: options.random(),
   });
@@ -189,10 +192,12 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
   const detail = `worker ${lease.workerId} did not renew lease ${lease.leaseId}`;
   return {
     runId: run.runId,
+    passed: [],
     status,
     counters: cancelling ? counters : retry.counters,
     requeueDelayMs: status === 'QUEUED' && retry.kind === 'retry' ? retry.delayMs : null,
     deadLetter: !cancelling && retry.kind === 'fail' && retry.deadLetter,
+    proposal: null,
     walk: {
       runId: run.runId,
       from: run.status,

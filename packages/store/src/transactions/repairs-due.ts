@@ -9,7 +9,7 @@ import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { deferredSignals } from '../tables/deferred-signals.js';
-import { type DispatchedItem, queueItems } from '../tables/queue-items.js';
+import { type DispatchedItem, dispatchedItems } from '../tables/dispatched-items.js';
 import { runEvents } from '../tables/run-events.js';
 import { runs } from '../tables/runs.js';
 import { workers } from '../tables/workers.js';
@@ -66,7 +66,7 @@ const ownersOf = statement(
 /** Dispatched items that nobody has hinted for long: to be hinted again by the caller (REPAIR_HINT_RESENT). */
 export const hintOverdue = (pool: Pool, options: LateOptions): Promise<readonly DispatchedItem[]> =>
   pool.transaction(async (c) => {
-    const items = await queueItems.dueHints(c, options.lateByMs, options.limit);
+    const items = await dispatchedItems.dueHints(c, options.lateByMs, options.limit);
     if (items.length === 0) return [];
     const numbers = new Map(items.map((item) => [item.runId, item.dispatchNo]));
     const owners = await c.run<{ runId: RunId; tenantId: number; taskId: TaskId }>(ownersOf, [

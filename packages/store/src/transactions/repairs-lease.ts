@@ -134,7 +134,7 @@ const retryOf = (run: LockedRun, reasonCode: ReasonCode, random: Random): RetryD
   decideRetry({
     reasonCode,
     counters: run,
-    policy: run.spec.retry,
+    policy: run.retry,
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: random(),
   });

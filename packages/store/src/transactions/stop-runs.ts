@@ -19,6 +19,7 @@ import {
   type RunStatus,
 } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
+import { approvals } from '../tables/approvals.js';
 import { leases } from '../tables/leases.js';
 import { queueItems } from '../tables/queue-items.js';
 import { type LockedRun, runs } from '../tables/runs.js';
@@ -89,12 +90,26 @@ export async function stopRuns(c: Connection, stops: readonly Stop[]): Promise<R
     }
   }
   const ended = [...results].filter(([, stopped]) => stopped.result === 'ended').map(([runId]) => runId);
+  await withdraw(c, locked, byId);
   await queueItems.remove(c, ended);
   await leases.setControl(c, controls);
   await walk(c, walks);
   await closeRuns(c, ended);
   for (const id of ids) if (!results.has(id)) results.set(id, { result: 'unknown', status: null });
   return results;
+}
+
+/** Whoever was asked about them need not answer any more. */
+async function withdraw(
+  c: Connection,
+  locked: readonly LockedRun[],
+  stops: ReadonlyMap<RunId, Stop>,
+): Promise<void> {
+  for (const { runId, status } of locked) {
+    const stop = stops.get(runId);
+    if (stop === undefined || status !== 'WAITING_APPROVAL') continue;
+    await approvals.decide(c, [runId], 'withdrawn', { actor: stop.actor, reason: null });
+  }
 }
 
 function planStop(run: LockedRun, stop: Stop, leased: boolean): { result: StopResult; steps: RunStatus[] } {

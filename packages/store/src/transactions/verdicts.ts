@@ -1,5 +1,6 @@
 /**
- * What the re-read before the lease found (I6): fresh, stale, gone, or not to be read now.
+ * What the re-read before the lease found (I6), where it was not fresh: stale, gone, or not to be read now. What is
+ * fresh is claimed, and the claim carries that verdict itself.
  *
  * Who may write: the worker that holds (run id, dispatch number); a stale number writes nothing. Lock order: item,
  * run, and last what a person is told who asked for it. A run that ends here never had a lease and costs no model call.
@@ -11,8 +12,7 @@ import { queueItems } from '../tables/queue-items.js';
 import { runs } from '../tables/runs.js';
 import { closeRuns, walk } from './end-runs.js';
 
-export type PreLeaseVerdict =
-  | { readonly kind: 'fresh' }
+export type RefusingVerdict =
   | {
       readonly kind: 'end';
       readonly to: 'NO_WORK' | 'SUPERSEDED' | 'POLICY_DENIED';
@@ -26,35 +26,20 @@ export type PreLeaseVerdict =
       readonly detail: string | null;
     };
 
+export type PreLeaseVerdict = { readonly kind: 'fresh' } | RefusingVerdict;
+
 export interface VerdictRow {
   readonly runId: RunId;
   readonly dispatchNo: number;
-  readonly verdict: PreLeaseVerdict;
+  readonly verdict: RefusingVerdict;
 }
 
 /** Returns the runs whose verdict took effect; the others are no longer ours to judge. */
-export async function writeVerdicts(
+export function writeVerdicts(
   pool: Pool,
   rows: readonly VerdictRow[],
   actor: string,
 ): Promise<ReadonlySet<RunId>> {
-  const fresh = rows.filter((row) => row.verdict.kind === 'fresh');
-  const others = rows.filter((row) => row.verdict.kind !== 'fresh');
-  const written = new Set<RunId>();
-  if (fresh.length > 0) {
-    const kept = await pool.transaction((c) =>
-      queueItems.writeVerdicts(
-        c,
-        fresh.map((row) => ({ ...row, verdict: 'fresh' })),
-      ),
-    );
-    for (const runId of kept) written.add(runId);
-  }
-  if (others.length > 0) for (const runId of await writeOthers(pool, others, actor)) written.add(runId);
-  return written;
-}
-
-function writeOthers(pool: Pool, rows: readonly VerdictRow[], actor: string): Promise<ReadonlySet<RunId>> {
   return pool.transaction(async (c) => {
     const items = new Map(
       (
@@ -105,7 +90,6 @@ function writeOthers(pool: Pool, rows: readonly VerdictRow[], actor: string): Pr
       c,
       [...ending, ...deferred].flatMap((row) => {
         const verdict = row.verdict;
-        if (verdict.kind === 'fresh') return [];
         const to = verdict.kind === 'defer' ? 'WAITING_CAPACITY' : verdict.to;
         return [
           {

@@ -151,6 +151,12 @@ export const METRICS = {
     },
   }),
 
+  feedback: counter({
+    name: 'headgate.feedback.count',
+    unit: '{answer}',
+    description: 'Refusals told to people where they asked, by what became of it.',
+    labels: { state: ['confirmed', 'ambiguous', 'abandoned'] },
+  }),
   receipts: counter({
     name: 'headgate.receipts.count',
     unit: '{receipt}',

@@ -118,9 +118,10 @@ export function withRemoteContext<T>(
   return run(name, { ...spanOptions, root: true, links: [{ context: remote }] }, ROOT_CONTEXT, fn);
 }
 
-/** Adds to the span that is active; nothing outside of one. */
-export const annotate = (attributes: SpanAttributes): void => {
-  trace.getActiveSpan()?.setAttributes(attributes);
+/** Adds to the span that is active and kept; `attributes` is not asked for where there is none. */
+export const annotate = (attributes: () => SpanAttributes): void => {
+  const active = trace.getActiveSpan();
+  if (active?.isRecording() === true) active.setAttributes(attributes());
 };
 
 /** A span of what was done elsewhere, below the active one, with the times it is said to have had. */

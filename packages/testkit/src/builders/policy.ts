@@ -18,6 +18,8 @@ export const aTenantPolicy = (change: Partial<TenantPolicy> = {}): TenantPolicy 
   suspended: false,
   maxActive: null,
   maxQueued: null,
+  requireApprovalFor: [],
+  fourEyes: false,
   ...change,
 });
 
@@ -120,7 +122,7 @@ export function aPolicy(change: Partial<Omit<Policy, 'digest'>> = {}): Policy {
     },
     budgets: { perRunUsd: 3, perDayUsd: 25 },
     lease: { ttlMs: 60_000, heartbeatMs: 15_000, renewDeadlineMs: 40_000, stopMarginMs: 20_000 },
-    retentionDays: { receipts: 90, payloads: 30, events: 90 },
+    retentionDays: { receipts: 90, payloads: 30, events: 90, history: 90 },
     ...change,
   };
   return { digest: createHash('sha256').update(JSON.stringify(content)).digest('hex'), ...content };

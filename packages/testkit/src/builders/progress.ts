@@ -59,27 +59,30 @@ export async function dispatchRuns(db: Database, list: readonly SeededRun[]): Pr
   return list.flatMap((run) => items.find((item) => item.runId === run.runId)?.dispatchNo ?? []);
 }
 
-/** As `dispatchRun`, with a fresh verdict: ready to be claimed. */
+/** As `dispatchRun`: ready to be claimed. */
 export async function offerRun(db: Database, run: SeededRun): Promise<number> {
   const [hint] = await offerRuns(db, [run]);
   if (hint === undefined) throw new Error(`run ${run.runId} was not offered`);
   return hint.dispatchNo;
 }
 
-/** Dispatched, with fresh verdicts: the hints that a worker claims with. */
+/** Dispatched, and found fresh just now: the hints that a worker claims with. */
 export async function offerRuns(db: Database, list: readonly SeededRun[]): Promise<Hinted[]> {
   const numbers = await dispatchRuns(db, list);
   const hints = list.flatMap(({ runId }, at) => {
     const dispatchNo = numbers[at];
     return dispatchNo === undefined
       ? []
-      : [{ runId, dispatchNo, attemptId: systemIds.next('att'), leaseId: systemIds.next('lease') }];
+      : [
+          {
+            runId,
+            dispatchNo,
+            attemptId: systemIds.next('att'),
+            leaseId: systemIds.next('lease'),
+            judgedAgoMs: 0,
+          },
+        ];
   });
-  await writeVerdicts(
-    db.service,
-    hints.map(({ runId, dispatchNo }) => ({ runId, dispatchNo, verdict: { kind: 'fresh' } })),
-    'test',
-  );
   return hints;
 }
 

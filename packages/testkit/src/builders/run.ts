@@ -13,6 +13,7 @@ import {
   type TaskId,
 } from '@headgate/domain';
 import {
+  approvals,
   type Connection,
   type Database,
   type DecisionReceipt,
@@ -50,6 +51,8 @@ export interface RunSeed {
   readonly spec?: Partial<RunSpec>;
   /** Both together. */
   readonly concurrency?: { readonly key: string; readonly limit: number } | null;
+  /** Of what a person is asked, at birth WAITING_APPROVAL. */
+  readonly fourEyes?: boolean;
   readonly headStartSeconds?: number;
   readonly timeToLiveMs?: number | null;
   readonly item?: Partial<NewQueueItem>;
@@ -114,6 +117,7 @@ export const aReceipt = (change: Partial<DecisionReceipt> = {}): DecisionReceipt
   runId: null,
   concurrencyKey: null,
   repositoryConfigSha: null,
+  replayedBy: null,
   ...change,
 });
 
@@ -202,6 +206,12 @@ async function admit(c: Connection, tenant: SeededTenant, seed: RunSeed): Promis
   ]);
   await tasks.attach(c, [{ taskId: task.id, receiptId: receipt.id, tenantId: tenant.id, runId }]);
   if (status === 'QUEUED') await queueItems.insert(c, [itemOf(run, tenant, seed)]);
+  if (status === 'WAITING_APPROVAL') {
+    const { policyVersion } = tenant;
+    await approvals.request(c, [
+      { runId, subject: 'admission', policyVersion, operations: [], fourEyes: seed.fourEyes ?? false },
+    ]);
+  }
   await runs.tellBorn(c, [runId]);
   return { runId, taskId: task.id, receiptId: receipt.id, tenant, workKey, inputVersion };
 }

@@ -9,6 +9,9 @@ export const TOOLS = {
   // Debian's package has both.
   prometheus: { commands: ['prometheus'], package: 'prometheus' },
   promtool: { commands: ['promtool'], package: 'prometheus' },
+  podman: { commands: ['podman'], package: 'podman' },
   pgbouncer: { commands: ['pgbouncer'], package: 'pgbouncer' },
+  // podman's own choice, crun, runs nothing where both versions of control groups are mounted.
+  runc: { commands: ['runc'], package: 'runc' },
 } as const;
 export type ToolName = keyof typeof TOOLS;

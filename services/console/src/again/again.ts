@@ -15,22 +15,21 @@ import {
   type SignalAnswer as Decided,
   type Directive,
   formatId,
-  formatIdOrNull,
   isTerminal,
   type ReceiptId,
   type RunId,
-  reasonOf,
   type Signal,
   type TaskId,
 } from '@headgate/domain';
 import type { SignalAnswer } from '@headgate/sdk';
-import { HttpProblem, problemOf, type ServiceContext } from '@headgate/service';
+import type { ServiceContext } from '@headgate/service';
 import type { Connection } from '@headgate/store';
 import { currentTraceparent } from '@headgate/telemetry';
 import { sql } from 'drizzle-orm';
 import type { Caller } from '../auth/index.js';
 import { notFound, wrongState } from '../http/problems.js';
-import { inScope, instantOrNull, rows } from '../queries/index.js';
+import { inScope, rows } from '../queries/index.js';
+import { isTaken, shownAnswer, taken } from './answer.js';
 import { type AgainSource, newestSource, runSource } from './source.js';
 
 export interface AgainContext {
@@ -112,7 +111,11 @@ async function ask(
     payload: null,
     work: { workKey: source.workKey, inputVersion: source.inputVersion },
     directive,
-    again: { route: source.route, concurrencyKey: source.concurrencyKey },
+    again: {
+      route: source.route,
+      concurrencyKey: source.concurrencyKey,
+      promptValues: source.spec.promptValues ?? {},
+    },
     observe: source.spec.observe ?? null,
   });
   if (answer.reasonCode === 'DUPLICATE_DELIVERY') {
@@ -122,17 +125,6 @@ async function ask(
   const shown = taken(shownAnswer(answer));
   for (const runId of source.live) await context.bus.wake('cancel', { runId });
   return shown;
-}
-
-const isTaken = ({ outcome }: SignalAnswer): boolean => outcome === 'accept' || outcome === 'defer';
-
-/** A refusal is a problem that names its receipt. */
-function taken(answer: SignalAnswer): SignalAnswer {
-  if (isTaken(answer)) return answer;
-  const { httpStatus } = reasonOf(answer.reasonCode);
-  throw new HttpProblem(
-    problemOf(answer.reasonCode, httpStatus >= 400 ? httpStatus : 409, answer.message, answer.receiptId),
-  );
 }
 
 function signalOf(
@@ -202,14 +194,3 @@ const answerOf = async (c: Connection, receiptId: ReceiptId): Promise<SignalAnsw
 
 const taskExists = async (c: Connection, taskId: TaskId): Promise<boolean> =>
   (await rows(c, sql`select 1 from headgate.task where id = ${taskId}::uuid`)).length > 0;
-
-const shownAnswer = (answer: Decided): SignalAnswer => ({
-  receiptId: formatId('rcpt', answer.receiptId),
-  outcome: answer.outcome,
-  reasonCode: answer.reasonCode,
-  message: answer.message,
-  runId: formatIdOrNull('run', answer.runId),
-  taskId: formatIdOrNull('task', answer.taskId),
-  existing: answer.existing,
-  retryAfter: instantOrNull(answer.retryAfter),
-});

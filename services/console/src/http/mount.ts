@@ -24,7 +24,8 @@ export function mountRoutes(
 ): void {
   const readJson = express.json({ limit: BODY_LIMIT, type: () => true });
   for (const one of routes) {
-    const path = one.spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    // A colon is a custom method's (`/v1/runs:bulk`), not a parameter.
+    const path = one.spec.path.replaceAll(':', '\\:').replaceAll(/\{(\w+)\}/g, ':$1');
     const parsers = one.spec.body === null ? [] : [readJson];
     router[one.spec.method](path, ...before, signedIn(context, one), ...parsers, answer(one));
   }

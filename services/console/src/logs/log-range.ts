@@ -3,6 +3,7 @@
  * asks forwards from a place, or backwards from one, and gets whole lines. Nothing is kept between two answers.
  */
 import type { FileHandle } from 'node:fs/promises';
+import { textOf } from './log-text.js';
 
 export interface Stretch {
   readonly offset: number;
@@ -58,7 +59,7 @@ async function readBytes(handle: FileHandle, position: number, length: number): 
 const stretch = (at: number, read: Buffer, from: number, to: number): Stretch => ({
   offset: at + from,
   nextOffset: at + to,
-  text: read.toString('utf8', from, to),
+  text: textOf(read.subarray(from, to)),
 });
 
 const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80;

@@ -3,7 +3,9 @@ import {
   type AttemptFact,
   type EventFact,
   type Facts,
+  type FeedbackFact,
   hashWorkKey,
+  type LookFact,
   type OperationFact,
   type Reading,
   type ReceiptFact,
@@ -161,16 +163,21 @@ export async function loadFacts(c: Connection, found: Found): Promise<LoadedFact
   const runIds = new Set([...found.runIds, ...receipts.flatMap((receipt) => receipt.runId ?? [])]);
   const runs = await runFacts(c, [...runIds], found.taskIds);
   const all = runs.map((run) => run.id);
-  const [events, operations, attempts] = [
+  const [events, operations, attempts, feedback, looks] = [
     await eventFacts(c, all, found.taskIds),
     await operationFacts(c, all),
     await attemptFacts(c, all),
+    await feedbackFacts(
+      c,
+      receipts.map((receipt) => receipt.id),
+    ),
+    await lookFacts(c, [...new Set(receipts.flatMap((receipt) => receipt.repository ?? []))]),
   ];
   const isCut = [receipts, events].some((list) => list.length >= MAX_ROWS) || runs.length >= MAX_FOUND;
-  return { facts: { receipts, runs, events, operations, attempts }, isCut };
+  return { facts: { receipts, runs, events, operations, attempts, feedback, looks }, isCut };
 }
 
-// A found receipt brings the one before it and those after it (promotions), the one that made its run, and the run's
+// A found receipt brings the one before it and those after it (promotions, repeats, replays; index: receipt_parent), the one that made its run, and the run's
 // closing receipt.
 const receiptFacts = (c: Connection, found: Found): Promise<ReceiptFact[]> =>
   rows<ReceiptFact>(
@@ -181,15 +188,15 @@ const receiptFacts = (c: Connection, found: Found): Promise<ReceiptFact[]> =>
           select id from named
           union select parent_receipt_id from named where parent_receipt_id is not null
           union select r.receipt_id from named n join headgate.run r on r.id = n.run_id
-          union select x.id from named n join headgate.receipt x on x.run_id = n.run_id
-                 where x.kind = 'closing' or x.parent_receipt_id = n.id
+          union select x.id from named n join headgate.receipt x on x.run_id = n.run_id where x.kind = 'closing'
+          union select x.id from named n join headgate.receipt x on x.parent_receipt_id = n.id
           union select x.id from headgate.receipt x where x.run_id = any (${list(found.runIds, 'uuid')})
           union select x.id from headgate.receipt x where x.task_id = any (${list(found.taskIds, 'uuid')})
         )
         select x.id, x.kind, x.outcome, x.reason_code as "reasonCode", x.message, x.rule, x.route, x.existing,
                x.created_at as at, x.source, x.event_id as "eventId", x.type, x.actor, x.repository,
                x.work_key as "workKey", x.input_version as "inputVersion",
-               x.parent_receipt_id as "parentReceiptId", x.task_id as "taskId", x.run_id as "runId"
+               x.parent_receipt_id as "parentReceiptId", x.replayed_by as "replayedBy", x.task_id as "taskId", x.run_id as "runId"
           from headgate.receipt x join wanted on wanted.id = x.id
          order by x.id desc limit ${MAX_ROWS}`,
   );
@@ -200,7 +207,7 @@ const runFacts = (c: Connection, runIds: readonly RunId[], taskIds: readonly Tas
     sql`select r.id, r.task_id as "taskId", r.receipt_id as "receiptId", r.route, ${REPOSITORY_OF_RUN} as repository,
                k.work_key as "workKey", r.input_version as "inputVersion", r.generation, r.status,
                r.reason_code as "reasonCode", r.reason_detail as "reasonDetail", r.status_at as "statusAt", r.branch,
-               r.cost_usd as "costUsd"
+               r.cost_usd as "costUsd", r.hops, r.chain_runs as "chainRuns", r.root_receipt_id as "rootReceiptId"
           from headgate.run r
           join headgate.task k on k.id = r.task_id
           left join headgate.repository p on p.id = r.repository_id
@@ -240,6 +247,29 @@ const attemptFacts = (c: Connection, runIds: readonly RunId[]): Promise<AttemptF
           from headgate.attempt where run_id = any (${list(runIds, 'uuid')}) order by run_id, number limit ${MAX_ROWS}`,
   );
 
+/** Index: feedback_pkey. */
+const feedbackFacts = (c: Connection, receiptIds: readonly ReceiptId[]): Promise<FeedbackFact[]> =>
+  rows<FeedbackFact>(
+    c,
+    sql`select receipt_id as "receiptId", repository, number, state, reason_code as "reasonCode", url, detail,
+               created_at as at, settled_at as "settledAt"
+          from headgate.feedback where receipt_id = any (${list(receiptIds, 'uuid')}) order by receipt_id`,
+  );
+
+/** Of the repositories that the story is about; a watermark names them as the configuration does. */
+const lookFacts = (c: Connection, repositories: readonly string[]): Promise<LookFact[]> =>
+  rows<LookFact>(
+    c,
+    sql`select source, repository, looked_at as "lookedAt", outcome, detail, quiet_looks as "quietLooks"
+          from headgate.watermark
+         where looked_at is not null
+           and lower(repository) = any (${list(
+             repositories.map((name) => name.toLowerCase()),
+             'text',
+           )})
+         order by source, repository limit ${MAX_FOUND}`,
+  );
+
 /** The newest delivery of each source, among the newest receipts; configured sources that are silent too. */
 export async function sourceSights(c: Connection, configured: readonly string[]): Promise<SourceSight[]> {
   const seen = await rows<SourceSight>(
@@ -253,5 +283,18 @@ export async function sourceSights(c: Connection, configured: readonly string[])
   const silent = configured
     .filter((source) => !seen.some((sight) => sight.source === source))
     .map((source) => ({ source, lastAt: null, lastType: null, lastOutcome: null, lastReasonCode: null }));
-  return [...seen, ...silent];
+  const looks = await newestLooks(c);
+  return [...seen, ...silent].map((sight) => ({
+    ...sight,
+    look: looks.find(({ source }) => source === sight.source) ?? null,
+  }));
 }
+
+/** Of each source the repository that was looked at last. */
+const newestLooks = (c: Connection): Promise<LookFact[]> =>
+  rows<LookFact>(
+    c,
+    sql`select distinct on (source) source, repository, looked_at as "lookedAt", outcome, detail,
+               quiet_looks as "quietLooks"
+          from headgate.watermark where looked_at is not null order by source, looked_at desc limit ${MAX_FOUND}`,
+  );

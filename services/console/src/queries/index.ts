@@ -1,3 +1,4 @@
+export * from './approvals.js';
 export * from './artifacts.js';
 export * from './attempts.js';
 export * from './dead-letters.js';

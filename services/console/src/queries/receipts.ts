@@ -2,6 +2,7 @@
 import {
   formatId,
   formatIdOrNull,
+  hashWorkKey,
   type LeaseId,
   type Outcome,
   parseId,
@@ -10,12 +11,13 @@ import {
   type RunId,
   type TaskId,
 } from '@headgate/domain';
-import type { Page, Receipt, ReceiptMutation } from '@headgate/sdk';
+import type { Feedback, Page, Receipt, ReceiptMutation } from '@headgate/sdk';
 import type { Connection } from '@headgate/store';
 import { traceIdOf } from '@headgate/telemetry';
 import { type SQL, sql } from 'drizzle-orm';
 import type { z } from 'zod';
 import type { receiptQuery } from '../schemas/index.js';
+import { feedbackOfReceipts } from './feedback.js';
 import { instantOf, instantOrNull } from './instants.js';
 import { between, pageOf } from './page.js';
 import { list, rows } from './read.js';
@@ -35,6 +37,7 @@ interface ReceiptRow {
   readonly retryAfter: Date | null;
   readonly watermark: string | null;
   readonly parentReceiptId: ReceiptId | null;
+  readonly replayedBy: string | null;
   readonly createdAt: Date;
   readonly traceparent: string | null;
   readonly eventId: string;
@@ -64,7 +67,7 @@ const receiptRows = (c: Connection, ids: readonly ReceiptId[]): Promise<ReceiptR
     c,
     sql`select x.id, x.kind, x.outcome, x.reason_code as "reasonCode", x.message, x.rule, x.trigger, x.via,
                t.key as tenant, x.route, x.existing, x.retry_after as "retryAfter", x.watermark,
-               x.parent_receipt_id as "parentReceiptId", x.created_at as "createdAt", x.traceparent,
+               x.parent_receipt_id as "parentReceiptId", x.replayed_by as "replayedBy", x.created_at as "createdAt", x.traceparent,
                x.event_id as "eventId", x.source, x.type, x.hook_id as "hookId", x.emitted_at as "emittedAt",
                x.received_at as "receivedAt", x.work_key as "workKey", x.target_id as "targetId",
                x.input_version as "inputVersion", x.generation, x.policy_version as "policyVersion",
@@ -90,7 +93,7 @@ const receiptRows = (c: Connection, ids: readonly ReceiptId[]): Promise<ReceiptR
          order by x.id desc`,
   );
 
-const answerOf = (row: ReceiptRow): Receipt => ({
+const answerOf = (row: ReceiptRow, feedback: Feedback | null): Receipt => ({
   id: formatId('rcpt', row.id),
   kind: row.kind,
   outcome: row.outcome,
@@ -105,6 +108,7 @@ const answerOf = (row: ReceiptRow): Receipt => ({
   retryAfter: instantOrNull(row.retryAfter),
   watermark: row.watermark,
   parentReceiptId: formatIdOrNull('rcpt', row.parentReceiptId),
+  replayedBy: row.replayedBy,
   createdAt: instantOf(row.createdAt),
   traceId: traceIdOf(row.traceparent),
   delivery: {
@@ -132,38 +136,69 @@ const answerOf = (row: ReceiptRow): Receipt => ({
     concurrencyKey: row.concurrencyKey,
   },
   mutations: row.mutations ?? [],
+  feedback,
 });
 
-export async function receiptAnswer(c: Connection, id: ReceiptId): Promise<Receipt | null> {
-  const [row] = await receiptRows(c, [id]);
-  return row === undefined ? null : answerOf(row);
+/** Newest first. */
+async function receiptAnswers(c: Connection, ids: readonly ReceiptId[]): Promise<Receipt[]> {
+  const found = await receiptRows(c, ids);
+  const told = await feedbackOfReceipts(c, ids);
+  return found.map((row) => answerOf(row, told.get(row.id) ?? null));
 }
 
+export async function receiptAnswer(c: Connection, id: ReceiptId): Promise<Receipt | null> {
+  const [receipt] = await receiptAnswers(c, [id]);
+  return receipt ?? null;
+}
+
+/** @param tenantId the only tenant that the caller may see; null: all of them */
 export async function receiptPageOf(
   c: Connection,
+  tenantId: number | null,
   query: z.infer<typeof receiptQuery>,
 ): Promise<Page<Receipt>> {
-  const within: SQL[] = [...between(query.since, query.until)];
+  const time = between(query.since, query.until);
+  const within: SQL[] = [...time.within];
+  // Row level security would leave others' rows out one by one: named, its own pages are read (index: receipt_page).
+  if (tenantId !== null) within.push(sql`x.tenant_id = ${tenantId}`);
   if (query.eventId !== undefined) within.push(sql`x.event_id = ${query.eventId}`);
+  if (query.repository !== undefined) within.push(sql`x.repository = ${query.repository}`);
   if (query.runId !== undefined) {
     const runId = parseId('run', query.runId);
     if (runId === null) return { items: [], nextCursor: null };
     within.push(sql`x.run_id = ${runId}::uuid`);
   }
-  const filters: SQL[] = [sql`x.kind = ${query.kind}`];
+  if (query.workKey !== undefined) {
+    const tasks = await tasksOf(c, query.workKey);
+    if (tasks.length === 0) return { items: [], nextCursor: null };
+    within.push(oneOf(tasks));
+  }
+  const filters: SQL[] = [sql`x.kind = ${query.kind}`, ...time.filters];
   if (query.outcome !== undefined) filters.push(sql`x.outcome = ${query.outcome}`);
   if (query.reasonCode !== undefined) filters.push(sql`x.reason_code = ${query.reasonCode}`);
   if (query.source !== undefined) filters.push(sql`x.source = ${query.source}`);
-  if (query.workKey !== undefined) filters.push(sql`x.work_key = ${query.workKey}`);
-  if (query.repository !== undefined) filters.push(sql`x.repository = ${query.repository}`);
+  if (query.route !== undefined) filters.push(sql`x.route = ${query.route}`);
   const { ids, nextCursor } = await pageOf<ReceiptId>(c, {
     from: sql`headgate.receipt x`,
     within,
     filters,
-    columns: ['kind', 'outcome', 'reason_code', 'source', 'work_key', 'repository'],
+    columns: ['kind', 'created_at', 'outcome', 'reason_code', 'source', 'route'],
     limit: query.limit,
     cursor: query.cursor,
   });
   if (ids.length === 0) return { items: [], nextCursor };
-  return { items: (await receiptRows(c, ids)).map(answerOf), nextCursor };
+  return { items: await receiptAnswers(c, ids), nextCursor };
 }
+
+/** A key is one task in each tenant; without it there is no receipt that led to its work. */
+const tasksOf = async (c: Connection, workKey: string): Promise<readonly TaskId[]> =>
+  (
+    await rows<{ id: TaskId }>(
+      c,
+      sql`select id from headgate.task where key_hash = ${hashWorkKey(workKey)} and work_key = ${workKey}`,
+    )
+  ).map(({ id }) => id);
+
+/** Compared with one, the index keeps its order; the tasks of several tenants are sorted. */
+const oneOf = (tasks: readonly TaskId[]): SQL =>
+  tasks.length === 1 ? sql`x.task_id = ${tasks[0]}::uuid` : sql`x.task_id = any (${list(tasks, 'uuid')})`;

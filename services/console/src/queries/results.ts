@@ -15,6 +15,7 @@ interface SealRow {
   readonly baseVersion: string;
   readonly commitSha: string | null;
   readonly bytes: number;
+  readonly sha256: string;
   readonly createdAt: Date;
   readonly summary: string | null;
   readonly verification: unknown;
@@ -25,7 +26,7 @@ interface SealRow {
 export async function runResult(c: Connection, runId: RunId): Promise<RunResult | null> {
   const [seal] = await rows<SealRow>(
     c,
-    sql`select s.verdict, s.base_version as "baseVersion", s.commit_sha as "commitSha", s.bytes::float8 as bytes,
+    sql`select s.verdict, s.base_version as "baseVersion", s.commit_sha as "commitSha", s.bytes::float8 as bytes, encode(s.hash, 'hex') as sha256,
                s.created_at as "createdAt", s.summary, s.verification, a.number as "attemptNo"
           from headgate.seal s left join headgate.attempt a on a.id = s.attempt_id
          where s.run_id = ${runId}::uuid`,

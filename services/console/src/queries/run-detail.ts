@@ -1,17 +1,19 @@
 /** One run with everything about it. */
 import {
-  type AttemptId,
   type EventId,
   formatId,
-  type LeaseId,
   type ReasonCode,
+  type ReceiptId,
   type RunId,
   type RunStatus,
-  type WorkerId,
 } from '@headgate/domain';
-import type { RunAttempt, RunDetail, RunEvent, RunLease, RunOperation, RunUsage } from '@headgate/sdk';
-import type { Connection } from '@headgate/store';
+import type { RunDetail, RunEvent, RunLease, RunOperation, RunUsage } from '@headgate/sdk';
+import { approvals, type Connection } from '@headgate/store';
 import { sql } from 'drizzle-orm';
+import type { Caller } from '../auth/index.js';
+import { actionsOf, approvalAnswer } from './approvals.js';
+import { attemptsOf } from './attempts.js';
+import { feedbackOf } from './feedback.js';
 import { instantOf, instantOrNull } from './instants.js';
 import { rows } from './read.js';
 import { runAnswers } from './runs.js';
@@ -21,49 +23,42 @@ import type { WaitingReader } from './waiting.js';
 export async function runDetail(
   c: Connection,
   waiting: WaitingReader,
+  caller: Caller,
   runId: RunId,
 ): Promise<RunDetail | null> {
   const [run] = await runAnswers(c, waiting, [runId]);
   if (run === undefined) return null;
+  const request = await approvals.of(c, runId);
   return {
     ...run,
+    actions: [...actionsOf(run.status, request, caller)],
+    approval: request === null ? null : approvalAnswer(request),
     lease: await leaseOf(c, runId),
     attempts: await attemptsOf(c, runId),
     operations: await operationsOf(c, runId),
     usage: await usageOf(c, runId),
     events: await eventsOf(c, runId),
+    ...(await originOf(c, runId)),
+    feedback: await feedbackOf(c, sql`select r.receipt_id from headgate.run r where r.id = ${runId}::uuid`),
   };
 }
 
-async function attemptsOf(c: Connection, runId: RunId): Promise<RunAttempt[]> {
-  const found = await rows<{
-    id: AttemptId;
-    number: number;
-    workerId: WorkerId;
-    leaseId: LeaseId;
-    fencingToken: string;
-    status: RunAttempt['status'];
-    reasonCode: ReasonCode | null;
-    detail: string | null;
-    startedAt: Date;
-    finishedAt: Date | null;
-    costUsd: number;
-    evidence: unknown;
+/** Where it came from, and what its agent is told. */
+async function originOf(c: Connection, runId: RunId): Promise<Pick<RunDetail, 'lineage' | 'promptDigest'>> {
+  const [row] = await rows<{
+    hops: number;
+    chainRuns: number;
+    rootReceiptId: ReceiptId;
+    promptDigest: string | null;
   }>(
     c,
-    sql`select id, number, worker_id as "workerId", lease_id as "leaseId", fencing_token as "fencingToken", status,
-               reason_code as "reasonCode", detail, started_at as "startedAt", finished_at as "finishedAt",
-               cost_usd as "costUsd", evidence
-          from headgate.attempt where run_id = ${runId}::uuid order by number`,
+    sql`select hops, chain_runs as "chainRuns", coalesce(root_receipt_id, receipt_id) as "rootReceiptId",
+               spec->>'promptDigest' as "promptDigest"
+          from headgate.run where id = ${runId}::uuid`,
   );
-  return found.map((row) => ({
-    ...row,
-    id: formatId('att', row.id),
-    workerId: formatId('wkr', row.workerId),
-    leaseId: formatId('lease', row.leaseId),
-    startedAt: instantOf(row.startedAt),
-    finishedAt: instantOrNull(row.finishedAt),
-  }));
+  if (row === undefined) throw new Error('a run without its row');
+  const { promptDigest, ...lineage } = row;
+  return { lineage: { ...lineage, rootReceiptId: formatId('rcpt', row.rootReceiptId) }, promptDigest };
 }
 
 async function leaseOf(c: Connection, runId: RunId): Promise<RunLease | null> {

@@ -32,11 +32,13 @@ export interface RunRow {
   readonly repository: string | null;
   readonly agent: string;
   readonly mode: Run['mode'];
+  readonly kind: Run['kind'];
   readonly workKey: string;
   readonly inputVersion: string;
   readonly generation: number;
   readonly status: RunStatus;
   readonly reasonCode: ReasonCode | null;
+  readonly reasonDetail: string | null;
   readonly statusAt: Date;
   readonly createdAt: Date;
   readonly startedAt: Date | null;
@@ -62,9 +64,10 @@ export const runRows = (c: Connection, ids: readonly RunId[]): Promise<RunRow[]>
     : rows<RunRow>(
         c,
         sql`select r.id, r.task_id as "taskId", r.receipt_id as "receiptId", t.key as tenant, r.route,
-                   ${REPOSITORY_OF_RUN} as repository, r.agent, r.mode, k.work_key as "workKey",
+                   ${REPOSITORY_OF_RUN} as repository, r.agent, r.mode,
+                   case when jsonb_typeof(r.spec->'observe') = 'object' then 'observation' else 'work' end as kind, k.work_key as "workKey",
                    r.input_version as "inputVersion", r.generation, r.status, r.reason_code as "reasonCode",
-                   r.status_at as "statusAt", r.created_at as "createdAt", r.started_at as "startedAt",
+                   r.reason_detail as "reasonDetail", r.status_at as "statusAt", r.created_at as "createdAt", r.started_at as "startedAt",
                    r.finished_at as "finishedAt", r.attempt_no as "attemptNo", r.branch, r.queue, r.priority,
                    r.concurrency_key as "concurrencyKey", r.policy_version as "policyVersion",
                    r.spec->'limits' as limits, r.cost_usd as "costUsd",
@@ -98,6 +101,7 @@ export async function runAnswers(
     repository: row.repository,
     agent: row.agent,
     mode: row.mode,
+    kind: row.kind,
     workKey: row.workKey,
     inputVersion: row.inputVersion,
     generation: row.generation,
@@ -130,7 +134,8 @@ export async function runPageOf(
   waiting: WaitingReader,
   query: z.infer<typeof runQuery>,
 ): Promise<Page<Run>> {
-  const within: SQL[] = [...between(query.since, query.until)];
+  const time = between(query.since, query.until);
+  const within: SQL[] = [...time.within];
   if (query.taskId !== undefined) {
     const taskId = parseId('task', query.taskId);
     if (taskId === null) return { items: [], nextCursor: null };
@@ -146,7 +151,7 @@ export async function runPageOf(
   if (query.tenant !== undefined) {
     within.push(sql`x.tenant_id in (select t.id from headgate.tenant t where t.key = ${query.tenant})`);
   }
-  const filters: SQL[] = [];
+  const filters: SQL[] = [...time.filters];
   if (query.status !== undefined) filters.push(sql`x.status = ${query.status}::headgate.run_status`);
   if (query.publicStatus !== undefined) {
     filters.push(sql`x.status::text = any (${list(statusesOf(query.publicStatus), 'text')})`);
@@ -161,7 +166,7 @@ export async function runPageOf(
     from: sql`headgate.run x`,
     within,
     filters,
-    columns: ['status', 'route', 'repository_id'],
+    columns: ['status', 'created_at', 'route', 'repository_id'],
     limit: query.limit,
     cursor: query.cursor,
   };

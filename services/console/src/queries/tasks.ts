@@ -77,15 +77,16 @@ async function taskAnswers(c: Connection, ids: readonly TaskId[]): Promise<Task[
 }
 
 export async function taskPageOf(c: Connection, query: z.infer<typeof taskQuery>): Promise<Page<Task>> {
-  const within: SQL[] = [...between(query.since, query.until)];
+  const time = between(query.since, query.until);
+  const within: SQL[] = [...time.within];
   if (query.workKey !== undefined) {
     within.push(sql`x.key_hash = ${hashWorkKey(query.workKey)} and x.work_key = ${query.workKey}`);
   }
   const { ids, nextCursor } = await pageOf<TaskId>(c, {
     from: sql`headgate.task x`,
     within,
-    filters: [],
-    columns: [],
+    filters: time.filters,
+    columns: ['created_at'],
     limit: query.limit,
     cursor: query.cursor,
   });

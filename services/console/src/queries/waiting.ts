@@ -6,6 +6,7 @@
  */
 import { candidateOf, capacityOf, DISPATCH_TIMING, heldOf, limitsOf } from '@headgate/dispatch';
 import {
+  approvalReason,
   type BlockInput,
   isReasonCode,
   isWaiting,
@@ -15,11 +16,20 @@ import {
   type SelectionLimits,
   sentence,
   type Waiting as WaitingPlace,
+  type WaitingReason,
   waitingReason,
 } from '@headgate/domain';
 import type { Waiting } from '@headgate/sdk';
 import type { ServiceContext } from '@headgate/service';
-import { type Connection, databaseNow, heldNow, type ReadyItem, workers } from '@headgate/store';
+import {
+  approvals,
+  type Connection,
+  databaseNow,
+  heldNow,
+  type OpenApproval,
+  type ReadyItem,
+  workers,
+} from '@headgate/store';
 import { sql } from 'drizzle-orm';
 import { instantOf } from './instants.js';
 import { list, rows } from './read.js';
@@ -29,6 +39,7 @@ export interface WaitingRun {
   readonly status: RunStatus;
   readonly statusAt: Date;
   readonly reasonCode: ReasonCode | null;
+  readonly reasonDetail?: string | null;
 }
 
 /** For each of the runs that waits, why. */
@@ -63,9 +74,18 @@ export function waitingReader(context: ServiceContext): WaitingReader {
       ).map((item) => [item.runId, item]),
     );
     const nowMs = (await databaseNow(c)).getTime();
+    const asked = await askedOf(c, waiting);
     const counted = await countAll(context);
     return new Map(
-      waiting.map((run) => [run.id, reasonOf(run, items.get(run.id), { ...counted, now: nowMs })]),
+      waiting.map((run) => {
+        const isAsked = run.status === 'WAITING_APPROVAL';
+        return [
+          run.id,
+          isAsked
+            ? forPerson(run, asked.get(run.id) ?? null, nowMs)
+            : reasonOf(run, items.get(run.id), { ...counted, now: nowMs }),
+        ];
+      }),
     );
   };
 }
@@ -77,15 +97,7 @@ export function reasonOf(
   input: BlockInput & { now: number },
 ): Waiting {
   if (item === undefined) return withoutItem(run);
-  const reason = waitingReason(candidateOf(item), placeOf(run, item), input);
-  return {
-    reasonCode: reason.reasonCode,
-    message: reason.message,
-    since: instantOf(run.statusAt),
-    until: reason.untilMs === null ? null : instantOf(new Date(reason.untilMs)),
-    numbers: { ...reason.numbers },
-    wouldStartWhen: reason.wouldStartWhen,
-  };
+  return shown(run, waitingReason(candidateOf(item), placeOf(run, item), input));
 }
 
 function placeOf(run: WaitingRun, item: ItemRow): WaitingPlace {
@@ -117,20 +129,47 @@ function delayOf(run: WaitingRun, item: ItemRow): ReasonCode {
   return run.reasonCode ?? 'RETRY_BACKOFF';
 }
 
-/** A person must act, or the run rests before the queue. */
+/** What people are asked about these runs. */
+async function askedOf(
+  c: Connection,
+  runs: readonly WaitingRun[],
+): Promise<ReadonlyMap<RunId, OpenApproval>> {
+  const asked = runs.filter((run) => run.status === 'WAITING_APPROVAL').map((run) => run.id);
+  return new Map((await approvals.open(c, asked)).map((one) => [one.runId, one]));
+}
+
+function forPerson(run: WaitingRun, asked: OpenApproval | null, nowMs: number): Waiting {
+  const request =
+    asked === null
+      ? null
+      : {
+          subject: asked.subject,
+          expiresAt: asked.expiresAt.getTime(),
+          notBy: asked.fourEyes ? asked.requester : null,
+        };
+  const reason = approvalReason(request, run.reasonDetail ?? null, nowMs);
+  return shown(run, reason);
+}
+
+const shown = (run: WaitingRun, reason: WaitingReason): Waiting => ({
+  reasonCode: reason.reasonCode,
+  message: reason.message,
+  since: instantOf(run.statusAt),
+  until: reason.untilMs === null ? null : instantOf(new Date(reason.untilMs)),
+  numbers: { ...reason.numbers },
+  wouldStartWhen: reason.wouldStartWhen,
+});
+
+/** The run rests before the queue. */
 function withoutItem(run: WaitingRun): Waiting {
-  const isApproval = run.status === 'WAITING_APPROVAL';
-  const reasonCode = isApproval ? 'APPROVAL_REQUIRED' : (run.reasonCode ?? 'ADMITTED');
-  return {
+  const reasonCode = run.reasonCode ?? 'ADMITTED';
+  return shown(run, {
     reasonCode,
     message: sentence(reasonCode),
-    since: instantOf(run.statusAt),
-    until: null,
     numbers: {},
-    wouldStartWhen: isApproval
-      ? 'A person approves it.'
-      : 'The reconciler puts it into the queue, within a minute.',
-  };
+    wouldStartWhen: 'The reconciler puts it into the queue, within a minute.',
+    untilMs: null,
+  });
 }
 
 /** What all tenants hold, and what could still be taken. */

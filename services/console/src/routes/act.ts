@@ -5,11 +5,16 @@ import type { ServiceContext } from '@headgate/service';
 import { cancelRun, cancelTask } from '@headgate/store';
 import { type AgainContext, resetTask, retryRun } from '../again/index.js';
 import { actorOf, type Caller } from '../auth/index.js';
+import { actOnMany } from '../bulk/index.js';
 import { notFound, type Route, route, wrongState } from '../http/index.js';
 import { inScope, runDetail, taskDetail, type WaitingReader } from '../queries/index.js';
+import { replayReceipt } from '../replay/index.js';
 import {
   againBody,
+  bulkAnswerSchema,
+  bulkBody,
   cancelBody,
+  replayBody,
   runDetailSchema,
   signalAnswerSchema,
   taskDetailSchema,
@@ -50,6 +55,36 @@ export function actRoutes(again: AgainContext, waiting: WaitingReader): readonly
           cancelLive: body.cancelLive,
           reason: body.reason ?? null,
         }),
+    ),
+    route(
+      {
+        ...act,
+        id: 'actOnRuns',
+        path: '/v1/runs:bulk',
+        tag: 'Runs',
+        summary: 'One act on many runs: with dryRun first, then with its token, on exactly what was shown',
+        body: bulkBody,
+        answer: { status: 202, schema: bulkAnswerSchema },
+        problems: [503],
+      },
+      ({ caller, body }) => actOnMany(again, caller, body),
+    ),
+    route(
+      {
+        ...act,
+        id: 'replayReceipt',
+        path: '/v1/receipts/{id}/replay',
+        tag: 'Receipts',
+        summary: 'Decide the signal of a receipt again: the same once more, or as new work',
+        body: replayBody,
+        answer: { status: 202, schema: signalAnswerSchema },
+        problems: [404, 409, 410, 503],
+      },
+      ({ caller, params, body }) => {
+        const id = parseId('rcpt', params['id'] ?? '');
+        if (id === null) throw notFound(`Receipt ${params['id']}`);
+        return replayReceipt(again, caller, id, { ...body, nonce: body.nonce ?? null });
+      },
     ),
     route(
       {
@@ -107,7 +142,7 @@ async function cancelOneRun(
     throw wrongState(`Run ${id} has ended: ${stopped.status}. What has ended cannot be cancelled.`);
   }
   if (stopped.result === 'requested') await context.bus.wake('cancel', { runId });
-  const run = await inScope(context, caller, (c) => runDetail(c, waiting, runId));
+  const run = await inScope(context, caller, (c) => runDetail(c, waiting, caller, runId));
   if (run === null) throw notFound(`Run ${id}`);
   return run;
 }

@@ -4,3 +4,4 @@ export * from './evidence.js';
 export * from './goals.js';
 export * from './read.js';
 export * from './schedules.js';
+export * from './words.js';

@@ -11,6 +11,7 @@ import {
   receiptAnswer,
   receiptPageOf,
   runDetail,
+  runExists,
   runPageOf,
   sourceStandings,
   taskDetail,
@@ -68,7 +69,7 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
         answer: { status: 200, schema: receiptPage },
         problems: [],
       },
-      ({ caller, query }) => inScope(context, caller, (c) => receiptPageOf(c, query)),
+      ({ caller, query }) => inScope(context, caller, (c) => receiptPageOf(c, caller.tenantId, query)),
     ),
     route(
       {
@@ -145,7 +146,7 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
       },
       async ({ caller, params }) => {
         const id = runIdOf(params['id']);
-        const found = await inScope(context, caller, (c) => runDetail(c, waiting, id));
+        const found = await inScope(context, caller, (c) => runDetail(c, waiting, caller, id));
         if (found === null) throw notFound(`Run ${params['id']}`);
         return found;
       },
@@ -164,7 +165,7 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
       async ({ caller, params }) => {
         const id = runIdOf(params['id']);
         return inScope(context, caller, async (c) => {
-          if ((await runDetail(c, async () => new Map(), id)) === null) throw notFound(`Run ${params['id']}`);
+          if (!(await runExists(c, id))) throw notFound(`Run ${params['id']}`);
           return {
             items: (await artifactFiles(c, id)).map((file) => artifactAnswer(id, file)),
             nextCursor: null,

@@ -1,3 +1,5 @@
+export * from './approval.js';
+export * from './bulk.js';
 export * from './explanation.js';
 export * from './goals.js';
 export * from './log.js';

@@ -1,7 +1,32 @@
-import type { Receipt, SignalAnswer } from '@headgate/sdk';
-import { filterText, instant, pageOf, pageQuery, reasonCode, shapeOf, timeQuery, z } from './shape.js';
+import type { Feedback, Receipt, SignalAnswer } from '@headgate/sdk';
+import {
+  filterText,
+  instant,
+  orNull,
+  pageOf,
+  pageQuery,
+  reasonCode,
+  shapeOf,
+  timeQuery,
+  z,
+} from './shape.js';
 
 export const outcome = z.enum(['accept', 'defer', 'reject', 'no-work']).openapi('Outcome');
+
+export const feedbackSchema = shapeOf<Feedback>()(
+  z
+    .object({
+      repository: z.string(),
+      number: z.string(),
+      status: z.enum(['intended', 'attempted', 'confirmed', 'ambiguous', 'abandoned']),
+      reasonCode,
+      message: z.string(),
+      url: z.string().nullable(),
+      detail: z.string().nullable(),
+      settledAt: instant.nullable(),
+    })
+    .openapi('Feedback'),
+);
 
 export const receiptSchema = shapeOf<Receipt>()(
   z
@@ -20,6 +45,7 @@ export const receiptSchema = shapeOf<Receipt>()(
       retryAfter: instant.nullable(),
       watermark: z.string().nullable(),
       parentReceiptId: z.string().nullable(),
+      replayedBy: z.string().nullable(),
       createdAt: instant,
       traceId: z.string().nullable(),
       delivery: z.object({
@@ -49,6 +75,7 @@ export const receiptSchema = shapeOf<Receipt>()(
       mutations: z.array(
         z.object({ operationKey: z.string(), externalId: z.string().nullable(), status: z.string() }),
       ),
+      feedback: orNull(feedbackSchema),
     })
     .openapi('Receipt'),
 );
@@ -61,6 +88,7 @@ export const receiptQuery = z.strictObject({
   outcome: outcome.optional(),
   reasonCode: reasonCode.optional(),
   source: filterText,
+  route: filterText,
   eventId: filterText,
   workKey: filterText,
   repository: filterText,
@@ -81,3 +109,18 @@ export const signalAnswerSchema = shapeOf<SignalAnswer>()(
     })
     .openapi('SignalAnswer'),
 );
+
+export const replayBody = z
+  .strictObject({
+    as: z.enum(['signal', 'newWork']).default('signal'),
+    nonce: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,64}$/, 'use 1 to 64 letters, digits, dots, dashes and underscores')
+      .optional(),
+    cancelLive: z.boolean().default(false),
+  })
+  .refine(({ as, cancelLive }) => as === 'newWork' || !cancelLive, {
+    error: 'only new work ends a live run: add "as": "newWork"',
+    path: ['cancelLive'],
+  })
+  .openapi('ReplayRequest');

@@ -1,7 +1,10 @@
 import { OPERATION_KINDS, OPERATION_STATES, PUBLIC_STATUSES, RUN_STATUSES } from '@headgate/domain';
 import type { Artifact, Run, RunDetail, RunResult, Waiting } from '@headgate/sdk';
+import { approvalSchema, runActionSchema } from './approval.js';
+import { feedbackSchema } from './receipt.js';
 import {
   filterText,
+  idsText,
   instant,
   orNull,
   pageOf,
@@ -38,6 +41,7 @@ const runShape = {
   repository: z.string().nullable(),
   agent: z.string(),
   mode: z.enum(['observe', 'propose', 'act']),
+  kind: z.enum(['work', 'observation']),
   workKey: z.string(),
   inputVersion: z.string(),
   generation: z.number().int(),
@@ -77,10 +81,26 @@ const runShape = {
 export const runSchema = shapeOf<Run>()(z.object(runShape).openapi('Run'));
 export const runPage = pageOf(runSchema, 'RunPage');
 
+const attemptLease = z
+  .object({
+    acquiredAt: instant,
+    expiresAt: instant.nullable(),
+    renewedAt: instant.nullable(),
+    beatMs: z.number().nullable().openapi({
+      description: 'Mean distance of the renewals: heartbeats leave no row each. Null before the first',
+    }),
+    renewals: z.number().int().nullable(),
+    releasedAt: instant.nullable(),
+    lostAt: instant.nullable(),
+  })
+  .openapi('AttemptLease');
+
 export const runDetailSchema = shapeOf<RunDetail>()(
   z
     .object({
       ...runShape,
+      actions: z.array(runActionSchema),
+      approval: orNull(approvalSchema),
       lease: z.object({ acquiredAt: instant, expiresAt: instant, renewUntil: instant }).nullable(),
       attempts: z.array(
         z.object({
@@ -95,6 +115,7 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           startedAt: instant,
           finishedAt: instant.nullable(),
           costUsd: usd,
+          lease: attemptLease,
           evidence: z.unknown(),
         }),
       ),
@@ -145,6 +166,13 @@ export const runDetailSchema = shapeOf<RunDetail>()(
           fencingToken: z.string().nullable(),
         }),
       ),
+      lineage: z.object({
+        hops: z.number().int(),
+        chainRuns: z.number().int(),
+        rootReceiptId: z.string(),
+      }),
+      promptDigest: z.string().nullable(),
+      feedback: orNull(feedbackSchema),
     })
     .openapi('RunDetail'),
 );
@@ -162,7 +190,7 @@ export const runQuery = z.strictObject({
   waitingReason: reasonCode
     .optional()
     .openapi({ description: 'Waits for this reason now; READY = only for its turn' }),
-  ids: filterText.openapi({ description: 'These runs, at most 200, separated by commas' }),
+  ids: idsText.openapi({ description: 'These runs, at most 200, separated by commas' }),
 });
 
 export const artifactSchema = shapeOf<Artifact>()(
@@ -191,6 +219,7 @@ export const runResultSchema = shapeOf<RunResult>()(
       baseVersion: z.string(),
       commitSha: z.string().nullable(),
       bytes: z.number(),
+      sha256: z.string(),
       sealedAt: instant,
       summary: z.string().nullable(),
       verification: z.unknown(),

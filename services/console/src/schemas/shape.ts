@@ -51,5 +51,7 @@ export const storableText = (maxCharacters: number) =>
     .refine((text) => !text.includes('\u0000'), 'it holds a NUL character');
 /** A filter: one value, not empty, not endless. */
 export const filterText = storableText(2_048).optional();
+/** 200 ids and their commas. */
+export const idsText = storableText(8_192).optional();
 
 export { z };

@@ -6,9 +6,11 @@ import type { Submission } from '@headgate/admission';
 import type { Actor, Signal, SourcePolicy, Verdict } from '@headgate/domain';
 import { HttpProblem } from '@headgate/service';
 import {
+  attributeHeaders,
   type CloudEventReading,
   judgeSignal,
   malformedCloudEvent,
+  malformedVerdict,
   readCloudEvent,
   signalOfCloudEvent,
   sourceOfCloudEvent,
@@ -20,7 +22,7 @@ import { acknowledged } from '../http/acknowledge.js';
 import { answerBody } from '../http/answer.js';
 import { boundedBody } from '../http/bounded-body.js';
 import type { IntakeRoutes } from '../http/router.js';
-import { malformedVerdict, noPolicyYet, unreadable } from '../webhooks/problems.js';
+import { noPolicyYet, unreadable } from '../webhooks/problems.js';
 import { authenticate } from '../work/authenticate.js';
 
 export function events(routes: IntakeRoutes): RequestHandler[] {
@@ -55,7 +57,11 @@ async function receive(routes: IntakeRoutes, request: Request, response: Respons
   const submission: Submission = {
     signal,
     tenant: source.tenant,
-    payload: { mediaType: request.headers['content-type'] ?? 'application/octet-stream', body: rawBody },
+    payload: {
+      mediaType: request.headers['content-type'] ?? 'application/octet-stream',
+      body: rawBody,
+      headers: attributeHeaders(request.headers),
+    },
     verdict,
   };
   const answer = await acknowledged(context.logger, admission.submit(submission));

@@ -23,7 +23,7 @@ export async function acknowledged<T>(logger: Logger, work: Promise<T>): Promise
   });
   try {
     const answer = await Promise.race([work, late]);
-    annotate(decided(answer));
+    annotate(() => decided(answer));
     return answer;
   } catch (fault) {
     if (!isUnavailable(fault)) throw fault;

@@ -1,5 +1,5 @@
 /** What a sender of events is told when there is no receipt, or one that is no success. */
-import { formatId, type SignalAnswer, type Verdict } from '@headgate/domain';
+import { formatId, type SignalAnswer } from '@headgate/domain';
 import { HttpProblem, problemOf } from '@headgate/service';
 
 export const noPolicyYet = (): HttpProblem =>
@@ -18,13 +18,6 @@ export const noSuchSource = (): HttpProblem =>
     title: 'No source of this name takes webhooks.',
     detail: 'The last part of the URL is the id of a source with webhookSecrets in the configuration.',
   });
-
-export const malformedVerdict = (detail: string): Verdict => ({
-  outcome: 'reject',
-  reasonCode: 'MALFORMED',
-  detail,
-  retryAfter: null,
-});
 
 /** From an authenticated sender: there is a receipt, and it says what is wrong. */
 export function unreadable(isMedia: boolean, { message, receiptId }: SignalAnswer): HttpProblem {

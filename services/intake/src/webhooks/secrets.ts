@@ -3,7 +3,7 @@
  * seconds, and a burst of deliveries does not read a file for each.
  */
 import { dirname } from 'node:path';
-import { EXAMPLE_WEBHOOK_SECRET, resolveSecret, type SecretContext } from '@headgate/config';
+import { EXAMPLE_SECRETS, resolveSecret, type SecretContext } from '@headgate/config';
 import type { Clock, SourcePolicy } from '@headgate/domain';
 import { readCredentials } from '@headgate/sources';
 import { type Logger, registerSecret } from '@headgate/telemetry';
@@ -54,8 +54,8 @@ export class WebhookSecrets {
     );
     const written = results.flatMap((result) => {
       if (result.ok) {
-        // The example's is printed in every copy of its file: guarding it would only blank out those.
-        if (result.value !== EXAMPLE_WEBHOOK_SECRET) registerSecret(result.value);
+        // The example's are printed in every copy of its file: guarding them would only blank out those.
+        if (!EXAMPLE_SECRETS.has(result.value)) registerSecret(result.value);
         return [result.value];
       }
       this.#complain(source.id, `${result.message}. ${result.fix}`);

@@ -5,14 +5,14 @@
 import type { Submission } from '@headgate/admission';
 import type { SourcePolicy } from '@headgate/domain';
 import { HttpProblem, problemOf, type ServiceContext } from '@headgate/service';
-import { type HookReading, judgeSignal, moduleOf } from '@headgate/sources';
+import { type HookReading, judgeSignal, malformedVerdict, moduleOf } from '@headgate/sources';
 import { currentTraceparent, span } from '@headgate/telemetry';
 import type { Request, RequestHandler, Response } from 'express';
 import { acknowledged } from '../http/acknowledge.js';
-import { answerBody } from '../http/answer.js';
+import { sendAccepted } from '../http/answer.js';
 import { boundedBody } from '../http/bounded-body.js';
 import type { IntakeRoutes } from '../http/router.js';
-import { malformedVerdict, noPolicyYet, noSuchSource, unreadable } from './problems.js';
+import { noPolicyYet, noSuchSource, unreadable } from './problems.js';
 
 export function webhooks(routes: IntakeRoutes): RequestHandler[] {
   const { context, refusals } = routes;
@@ -45,7 +45,7 @@ async function receive(routes: IntakeRoutes, request: Request, response: Respons
   const reading = hook.read(asked);
   const answer = await acknowledged(context.logger, admission.submit(submissionOf(source, reading, request)));
   if (reading.kind === 'malformed') throw unreadable(reading.isMedia, answer);
-  response.status(202).json(answerBody(answer));
+  sendAccepted(response, answer);
 }
 
 const submissionOf = (source: SourcePolicy, reading: HookReading, request: Request): Submission => ({

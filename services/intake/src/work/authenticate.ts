@@ -17,7 +17,8 @@ export async function authenticate(context: ServiceContext, request: Request): P
       status: 401,
       code: 'UNAUTHORIZED',
       title: 'A valid token is needed.',
-      detail: 'Send "Authorization: Bearer <token>"; make one with: headgate tokens create.',
+      detail:
+        'Send "Authorization: Bearer <token>". A new instance keeps its admin token in the data folder (admin-token).',
     });
   }
   if (!MAY_ASK.includes(holder.role)) {

@@ -1,5 +1,6 @@
 /** What may stand in the body of `POST /v1/work`. */
 import { HEAD_START_SECONDS } from '@headgate/domain';
+import { readJsonBody } from '@headgate/sources';
 import { z } from 'zod';
 
 const MAX_HEAD_START_SECONDS = 86_400;
@@ -45,12 +46,10 @@ export type ReadBody =
   | { readonly kind: 'unreadable'; readonly detail: string };
 
 export function readWorkRequest(body: Buffer): ReadBody {
-  let json: unknown;
-  try {
-    json = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-  } catch (fault) {
-    return { kind: 'unreadable', detail: fault instanceof Error ? fault.message : String(fault) };
-  }
+  // Under the bounds of every body: no key twice, no NUL, no depth that a later step would fall over.
+  const parsed = readJsonBody(body);
+  if (parsed.kind === 'unreadable') return parsed;
+  const json = parsed.value;
   const read = workRequest.safeParse(json);
   if (read.success) return { kind: 'request', request: read.data, json };
   const detail = read.error.issues

@@ -193,7 +193,7 @@ const invalid = (detail: string): Verdict => ({
 const malformed = (detail: string): Verdict => ({
   outcome: 'reject',
   reasonCode: 'MALFORMED',
-  detail: `The body is not JSON: ${detail}`,
+  detail,
   retryAfter: null,
 });
 

@@ -12,8 +12,8 @@
  * A refusal by the forge ends it: nobody is told, and the row says why.
  */
 import { hasCredentials } from '@headgate/sources';
-import { type ClaimedFeedback, feedback } from '@headgate/store';
-import { failPoint, testSignal } from '@headgate/telemetry';
+import { type ClaimedFeedback, type Connection, feedback } from '@headgate/store';
+import { failPoint, metrics, testSignal } from '@headgate/telemetry';
 import { evidenceOf, lookFor, type Place, write } from '../feedback/forge.js';
 import type { Job, JobParts } from '../job.js';
 
@@ -45,36 +45,35 @@ export const untoldFeedback: Job = {
 
 async function tell(parts: JobParts, row: ClaimedFeedback): Promise<void> {
   const { context, github } = parts;
-  const pool = context.database.service;
   const source = context.policy.current().policy.sources.find((one) => one.id === row.source);
   if (source === undefined || !hasCredentials(source)) {
     const detail = `The source ${row.source} has no App or token to answer with.`;
-    await pool.use((c) => feedback.abandon(c, row, detail));
+    await note(parts, 'abandoned', (c) => feedback.abandon(c, row, detail));
     return;
   }
   const place: Place = { github, source, row };
   if (row.wasAttempted && !(await isToBeWritten(parts, place))) return;
   if (row.tries >= MOST_TRIES) {
-    await pool.use((c) => feedback.abandon(c, row, `It was tried ${row.tries} times.`));
+    await note(parts, 'abandoned', (c) => feedback.abandon(c, row, `It was tried ${row.tries} times.`));
     return;
   }
+  const pool = context.database.service;
   if (!(await pool.use((c) => feedback.attempt(c, row, parts.timing.settleMs)))) return;
   await failPoint('feedback.attempted');
   await settle(parts, row, await write(place));
 }
 
 /** Looks first. True: it is not there. */
-async function isToBeWritten({ context }: JobParts, place: Place): Promise<boolean> {
+async function isToBeWritten(parts: JobParts, place: Place): Promise<boolean> {
   const { row } = place;
-  const pool = context.database.service;
   const seen = await lookFor(place);
   switch (seen.kind) {
     case 'there':
-      await pool.use((c) => feedback.confirm(c, row, seen.evidence));
+      await note(parts, 'confirmed', (c) => feedback.confirm(c, row, seen.evidence));
       testSignal('feedback.confirmed', { receiptId: row.receiptId });
       return false;
     case 'unknown':
-      await pool.use((c) => feedback.doubt(c, row, seen.detail, WAIT_MS));
+      await note(parts, 'ambiguous', (c) => feedback.doubt(c, row, seen.detail, WAIT_MS));
       return false;
     case 'not-there':
       return true;
@@ -82,30 +81,40 @@ async function isToBeWritten({ context }: JobParts, place: Place): Promise<boole
 }
 
 async function settle(
-  { context, timing }: JobParts,
+  parts: JobParts,
   row: ClaimedFeedback,
   answer: Awaited<ReturnType<typeof write>>,
 ): Promise<void> {
+  const { context, timing } = parts;
   await failPoint('feedback.called');
-  const pool = context.database.service;
   switch (answer.kind) {
     case 'found':
-      await pool.use((c) => feedback.confirm(c, row, evidenceOf(answer.value)));
+      await note(parts, 'confirmed', (c) => feedback.confirm(c, row, evidenceOf(answer.value)));
       testSignal('feedback.confirmed', { receiptId: row.receiptId });
       return;
     case 'limited': {
       const waitMs = Math.max(WAIT_MS, answer.until.getTime() - context.clock.now().getTime());
-      await pool.use((c) => feedback.doubt(c, row, answer.detail, waitMs));
+      await note(parts, 'ambiguous', (c) => feedback.doubt(c, row, answer.detail, waitMs));
       return;
     }
     case 'absent':
     case 'denied':
-      await pool.use((c) => feedback.abandon(c, row, answer.detail));
+      await note(parts, 'abandoned', (c) => feedback.abandon(c, row, answer.detail));
       return;
     case 'unchanged':
     case 'unavailable': {
       const detail = answer.kind === 'unavailable' ? answer.detail : 'an answer without a body';
-      await pool.use((c) => feedback.doubt(c, row, detail, timing.settleMs));
+      await note(parts, 'ambiguous', (c) => feedback.doubt(c, row, detail, timing.settleMs));
     }
   }
+}
+
+/** The row says what became of it; a claim that was lost has been counted by who took it. */
+async function note(
+  { context }: JobParts,
+  state: 'confirmed' | 'ambiguous' | 'abandoned',
+  written: (c: Connection) => Promise<number>,
+): Promise<void> {
+  const changed = await context.database.service.use(written);
+  if (changed > 0) metrics.feedback.add(1, { state });
 }

@@ -1,11 +1,17 @@
 /** Partitions are made ahead and dropped when they are old; what was remembered for a time is forgotten. */
 import {
   deliveries,
+  feedback,
   idempotencyKeys,
   isTransient,
+  observations,
   partitions,
   redeliveries,
+  scheduleRequests,
+  scheduleTicks,
   sourceFacts,
+  type TaskSignalKey,
+  taskSignals,
   touches,
 } from '@headgate/store';
 import type { Job, JobParts } from '../job.js';
@@ -78,4 +84,49 @@ export const forgetExpired: Job = {
       ]);
       return forgotten.some((count) => count >= limit) ? 'busy' : 'idle';
     },
+};
+
+/**
+ * What is kept by `retention.history` and is no partition. In steps, each a statement of its own, so that months of it
+ * hold up nobody; while there is more the job goes on at once. What is trimmed is counted elsewhere: totals of a
+ * schedule in schedule_count, those of a goal on its row.
+ */
+export const historyTrimmed: Job = {
+  name: 'history',
+  repairs:
+    'Ticks, requests of schedules, observations and what people were told are kept for their days, the newest always.',
+  reasonCodes: [],
+  period: 'housekeeping',
+  limit: 2_000,
+  make:
+    ({ context, limit }) =>
+    async () => {
+      const { history, receipts } = context.policy.current().policy.retentionDays;
+      const trimmed = await context.database.service.use(async (c) => [
+        await scheduleTicks.forget(c, limit, history),
+        await scheduleRequests.forget(c, limit, history),
+        await observations.forget(c, limit, history),
+        await feedback.forget(c, limit, receipts),
+      ]);
+      return trimmed.some((count) => count >= limit) ? 'busy' : 'idle';
+    },
+};
+
+/** Signals of tasks that name receipts which retention has dropped: page by page along the table, then a rest. */
+export const signalsTrimmed: Job = {
+  name: 'task-signals',
+  repairs: 'What a task attracted is kept as long as the receipts that tell of it.',
+  reasonCodes: [],
+  period: 'housekeeping',
+  limit: 5_000,
+  make: ({ context, limit }) => {
+    let from: TaskSignalKey | null = null;
+    return async () => {
+      const { receipts } = context.policy.current().policy.retentionDays;
+      from = await context.database.service.use((c) =>
+        taskSignals.forget(c, { from, limit, days: receipts }),
+      );
+      return from === null ? 'idle' : 'busy';
+    };
+  },
 };

@@ -23,7 +23,7 @@ export const awaitedFiles: Job = {
   limit: 20,
   make: (parts) => async () => {
     const { context, limit } = parts;
-    const claimed = await context.database.service.transaction((c) =>
+    const claimed = await context.database.service.use((c) =>
       repositoryFiles.claim(c, { limit, claimMs: CLAIM_MS, againMs: BROKEN_AGAIN_MS }),
     );
     const queue = [...claimed];

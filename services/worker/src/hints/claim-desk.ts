@@ -1,7 +1,8 @@
 /**
  * From "somebody says these runs were dispatched" to leases that this worker holds.
  *
- *   considered ─► read the rows ─► judge each, side by side ─► [those ready when a turn begins] ─► write verdicts ─► claim
+ *   considered ─► read the rows ─► judge each, side by side ─► [those ready when a turn begins] ─► claim the fresh,
+ *                                                                                write the verdicts on the others
  *
  * A hint is believed in nothing: what Postgres does not show as this dispatch of this queue counts as stale, so hints
  * may be lost, doubled, shuffled, ancient or invented. A slow source holds only its own run: those judged meanwhile
@@ -10,7 +11,8 @@
  *
  * Who writes: this desk, verdicts under (run id, dispatch number) and claims under the worker's id, one claim
  * transaction at a time, with the free slots of that moment as its limit: so slots are never exceeded, however many
- * hints and polls run at once. Lock order: the store's.
+ * hints, polls and turns of its own run at once. What found no slot is hinted again, for whoever has one. Verdicts are
+ * written after the claim, which knows whether the policy they were made under still stands. Lock order: the store's.
  * Crash points: before the claim's COMMIT nothing was taken (the item is hinted again after 5 s, taken back after
  * 30 s); after it the lease runs out and the reaper takes it.
  */
@@ -32,13 +34,15 @@ import {
   type VerdictRow,
   writeVerdicts,
 } from '@headgate/store';
-import { failPoint, type Logger, metrics, testSignal } from '@headgate/telemetry';
+import { failPoint, type Logger, metrics, runLogger, testSignal } from '@headgate/telemetry';
+import type { HintBus } from '@headgate/transport';
 import type { WorkerTiming } from '../options.js';
 import type { Registered } from '../registration.js';
 import { type Judged, type JudgeParts, judgeRun } from './judge-run.js';
 
 export interface ClaimDeskParts extends JudgeParts {
   readonly pool: Pool;
+  readonly bus: Pick<HintBus, 'publish'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly logger: Logger;
@@ -106,27 +110,34 @@ export class ClaimDesk {
       }
       testSignal('worker.hints.stale', { runIds: mentions.map((mention) => mention.runId) });
     }
-    const claimed = await this.decide(rows);
+    const claimed = (await this.decide(rows)).size;
     if (claimed > 0) metrics.hintConsumed.add(claimed, { result: 'claimed' });
     return claimed;
   }
 
-  /** Judges and claims rows that were read just now. */
-  async decide(rows: readonly DispatchedRun[]): Promise<number> {
-    const isFirst = (row: DispatchedRun, at: number): boolean =>
-      !this.#considered.has(nameOf(row)) && rows.findIndex((other) => other.runId === row.runId) === at;
-    const mine = rows.filter(isFirst);
-    for (const row of mine) this.#considered.add(nameOf(row));
-    const claimed = await Promise.all(
+  /** Judges and claims rows that were read just now. Returns the claimed; settles when each was claimed or left. */
+  async decide(rows: readonly DispatchedRun[]): Promise<ReadonlySet<RunId>> {
+    const mine = rows.filter((row) => {
+      const isNew = !this.#considered.has(nameOf(row));
+      this.#considered.add(nameOf(row));
+      return isNew;
+    });
+    const claimed = new Set<RunId>();
+    await Promise.all(
       mine.map(async (row) => {
         try {
-          return await this.#decideOne(row);
+          if (await this.#decideOne(row)) claimed.add(row.runId);
         } finally {
           this.#considered.delete(nameOf(row));
         }
       }),
     );
-    return claimed.filter(Boolean).length;
+    return claimed;
+  }
+
+  /** Dispatches under consideration: each may take a slot. */
+  get deciding(): number {
+    return this.#considered.size;
   }
 
   /** Settles when no claim is under way. */
@@ -170,7 +181,14 @@ export class ClaimDesk {
     try {
       for (const runId of await this.#claim(batch)) claimed.add(runId);
     } catch (fault) {
-      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'a claim failed; dispatch hints again');
+      for (const { judged } of batch) {
+        const { runId, spec } = judged.run;
+        const about = { tenant: spec.tenant, workKey: spec.workKey, runId: formatId('run', runId) };
+        runLogger(this.#parts.logger, about).warn(
+          { err: fault, together: batch.length },
+          'the claim failed; dispatch hints again',
+        );
+      }
     }
     for (const { judged, settle } of batch) settle(claimed.has(judged.run.runId));
   }
@@ -194,26 +212,35 @@ export class ClaimDesk {
   }
 
   async #claimOnce(judged: readonly Judged[]): Promise<readonly RunId[] | 'policy-changed'> {
-    const { pool, self, policy, freeSlots, ttlMs, ids, timing, clock } = this.#parts;
-    const me = self();
+    const me = this.#parts.self();
     if (me === null) return [];
-    const { version } = policy();
-    const written = await this.#write(judged, `worker:${formatId('wkr', me.workerId)}`);
-    const fresh = judged.filter(({ run, verdict }) => verdict?.kind === 'fresh' && written.has(run.runId));
+    await failPoint('worker.claim.before');
+    const fresh = judged.filter(({ verdict }) => verdict?.kind === 'fresh');
+    const claimed = await this.#claimFresh(fresh, me);
+    if (claimed === 'policy-changed') return claimed;
+    const refused = judged.filter(({ verdict }) => verdict?.kind !== 'fresh');
+    await this.#writeVerdicts(refused, `worker:${formatId('wkr', me.workerId)}`);
+    return claimed;
+  }
+
+  async #claimFresh(fresh: readonly Judged[], me: Registered): Promise<readonly RunId[] | 'policy-changed'> {
+    const { pool, policy, freeSlots, ttlMs, ids, timing, clock } = this.#parts;
     const limit = freeSlots();
+    if (fresh.length > 0 && limit <= 0) await this.#hintAgain(fresh, me);
     if (fresh.length === 0 || limit <= 0) return [];
-    const hinted = fresh.map(({ run: { runId, dispatchNo } }) => ({
+    const askedAtMs = clock.monotonicMs();
+    const hinted = fresh.map(({ run: { runId, dispatchNo }, atMs }) => ({
       runId,
       dispatchNo,
       attemptId: ids.next('att'),
       leaseId: ids.next('lease'),
+      judgedAgoMs: askedAtMs - atMs,
     }));
-    const askedAtMs = clock.monotonicMs();
     const result = await claim(pool, {
       workerId: me.workerId,
       queueIds: me.queueIds,
       ttlMs: ttlMs(),
-      policyVersion: version,
+      policyVersion: policy().version,
       hinted,
       limit,
       verdictMaxAgeMs: timing.verdictMaxAgeMs,
@@ -227,7 +254,7 @@ export class ClaimDesk {
         this.#parts.onNotReady();
         return [];
       case 'claimed': {
-        const heads = new Map(judged.map((one) => [one.run.runId, one.headSha]));
+        const heads = new Map(fresh.map((one) => [one.run.runId, one.headSha]));
         this.#parts.onClaimed(
           result.runs.map((run) => ({ run, headSha: heads.get(run.runId) ?? null })),
           askedAtMs,
@@ -236,29 +263,39 @@ export class ClaimDesk {
         count(result.runs);
         if (result.runs.length === 0) countEmpty(fresh, me);
         await failPoint('worker.claim.committed');
-        testSignal('worker.claimed', { runIds: result.runs.map((run) => run.runId), busy: result.busy });
-        return result.runs.map((run) => run.runId);
+        const claimed = result.runs.map((run) => run.runId);
+        testSignal('worker.claimed', { runIds: claimed, busy: result.busy });
+        if (claimed.length === limit) await this.#hintAgain(without(fresh, [...claimed, ...result.busy]), me);
+        return claimed;
       }
     }
   }
 
-  async #write(judged: readonly Judged[], actor: string): Promise<ReadonlySet<RunId>> {
-    const rows = judged.flatMap(({ run: { runId, dispatchNo }, verdict }): VerdictRow[] =>
-      verdict === null ? [] : [{ runId, dispatchNo, verdict }],
-    );
-    if (rows.length === 0) return new Set();
-    const written = await writeVerdicts(this.#parts.pool, rows, actor);
-    await failPoint('worker.verdict.written');
-    testSignal('worker.verdicts', {
-      verdicts: rows.map(({ runId, verdict }) => ({
-        runId,
-        kind: verdict.kind,
-        reasonCode: verdict.kind === 'fresh' ? null : verdict.reasonCode,
-      })),
+  /** Their hint is spent and no slot was free: others may have one, and dispatch itself would say it again in 5 s only. */
+  async #hintAgain(unclaimed: readonly Judged[], me: Registered): Promise<void> {
+    const hints = unclaimed.flatMap(({ run: { runId, dispatchNo, queueId, traceparent } }) => {
+      const queue = me.queues[me.queueIds.indexOf(queueId)];
+      return queue === undefined ? [] : [{ queue, runId, dispatchNo, traceparent }];
     });
-    return written;
+    if (hints.length > 0) await this.#parts.bus.publish(hints);
+  }
+
+  async #writeVerdicts(refused: readonly Judged[], actor: string): Promise<void> {
+    const rows = refused.flatMap(({ run: { runId, dispatchNo }, verdict }): VerdictRow[] =>
+      verdict === null || verdict.kind === 'fresh' ? [] : [{ runId, dispatchNo, verdict }],
+    );
+    if (rows.length === 0) return;
+    await writeVerdicts(this.#parts.pool, rows, actor);
+    testSignal('worker.verdicts', {
+      verdicts: rows.map(({ runId, verdict: { kind, reasonCode } }) => ({ runId, kind, reasonCode })),
+    });
   }
 }
+
+const without = (judged: readonly Judged[], runIds: readonly RunId[]): readonly Judged[] => {
+  const left = new Set(runIds);
+  return judged.filter(({ run }) => !left.has(run.runId));
+};
 
 function count(claimed: readonly ClaimedRun[]): void {
   if (claimed.length > 0) metrics.claimBatchSize.record(claimed.length);

@@ -24,6 +24,8 @@ export interface IntakeParts {
   readonly desk: ClaimDesk;
   readonly self: () => Registered | null;
   readonly freeSlots: () => number;
+  /** Free slots that are being filled without a hint. */
+  readonly spokenFor: () => number;
 }
 
 export class IntakeOfHints {
@@ -58,7 +60,8 @@ export class IntakeOfHints {
       queues,
       consumer: bus.consume({
         queues,
-        wanted: () => (this.#isOpen && self() !== null ? this.#parts.freeSlots() : 0),
+        wanted: () =>
+          this.#isOpen && self() !== null ? this.#parts.freeSlots() - this.#parts.spokenFor() : 0,
         onHints: (hints) => this.#take(hints),
       }),
     };
@@ -103,7 +106,7 @@ export class IntakeOfHints {
     const olderThanMs = isHealthy ? timing.beltOlderThanMs : 0;
     // Twice as many as there is room for: some of them others take, some end at their verdict.
     const rows = await pool.use((c) => dispatchedRuns.waiting(c, me.queueIds, olderThanMs, free * 2));
-    const claimed = await desk.decide(rows);
+    const claimed = (await desk.decide(rows)).size;
     testSignal('worker.polled', { found: rows.length, claimed });
     return claimed > 0 && freeSlots() > 0 ? 'busy' : 'idle';
   }

@@ -35,6 +35,8 @@ export interface Judged {
   readonly verdict: PreLeaseVerdict | null;
   /** Where the source stood; null when it was not asked. */
   readonly headSha: string | null;
+  /** When its judgement began, monotonic: so old is what was read. */
+  readonly atMs: number;
 }
 
 /** More waits than this add nothing to the back-off. */
@@ -46,29 +48,34 @@ export async function judgeRun(
   active: ActivePolicy,
   self: { readonly workerId: WorkerId; readonly capabilities: Capabilities },
 ): Promise<Judged> {
+  const atMs = parts.clock.monotonicMs();
   const look = firstLook(run, active.policy, self.capabilities);
   switch (look.kind) {
     case 'verdict':
-      return { run, verdict: look.verdict, headSha: null };
+      return { run, verdict: look.verdict, headSha: null, atMs };
     case 'incapable':
-      return { run, verdict: await incapable(parts, run, look, self.workerId), headSha: null };
+      return { run, verdict: await incapable(parts, run, look, self.workerId), headSha: null, atMs };
     case 'read':
-      return judgeAtSource(parts, run, look);
+      return { run, ...(await judgeAtSource(parts, run, look)), atMs };
   }
 }
 
-async function judgeAtSource(parts: JudgeParts, run: DispatchedRun, look: Look): Promise<Judged> {
+async function judgeAtSource(
+  parts: JudgeParts,
+  run: DispatchedRun,
+  look: Look,
+): Promise<Pick<Judged, 'verdict' | 'headSha'>> {
   const head = await readHead(parts, look, run.inputVersion);
   const headSha = head.kind === 'head' ? head.sha : null;
   const verdict = verdictOf(run, head, await waitOf(parts, run, waitReason(head)));
   // Whose work it would be is asked only if there is any, and not of a result that is there already.
-  if (verdict.kind !== 'fresh' || run.sealed) return { run, verdict, headSha };
+  if (verdict.kind !== 'fresh' || run.sealed) return { verdict, headSha };
   const permission = await readPermission(parts, look, run.inputVersion, head);
   const denied = verdictOnAsker(
     permission,
     await waitOf(parts, run, permission.kind === 'unavailable' ? 'SOURCE_UNAVAILABLE' : null),
   );
-  return { run, verdict: denied ?? verdict, headSha };
+  return { verdict: denied ?? verdict, headSha };
 }
 
 type Look = Extract<FirstLook, { kind: 'read' }>;

@@ -6,6 +6,7 @@
  */
 import type { Clock } from '@headgate/domain';
 import type { Fence, LeaseControl } from '@headgate/store';
+import type { Logger } from '@headgate/telemetry';
 import type { LeaseEnd } from './messages.js';
 
 /** Why the work has to stop. The right to act is gone with `lost` and `trust-lost`; the others still may finish. */
@@ -16,6 +17,8 @@ export type StopReason =
 
 export class HeldLease {
   readonly fence: Fence;
+  /** Names its run on every line about it; null until its attempt begins. */
+  logger: Logger | null = null;
   readonly #clock: Clock;
   readonly #stopping = new AbortController();
   readonly #going = new AbortController();

@@ -39,7 +39,7 @@ const loop = new BeatLoop(
   data.timing,
 );
 
-port.on('message', (message: ToKeeper) => {
+const hear = (message: ToKeeper): void => {
   switch (message.kind) {
     case 'worker':
       loop.workerId = message.workerId;
@@ -71,5 +71,9 @@ port.on('message', (message: ToKeeper) => {
       void pool.end().finally(() => port.close());
       return;
   }
+};
+
+port.on('message', (messages: readonly ToKeeper[]) => {
+  for (const message of messages) hear(message);
 });
 tell({ kind: 'ready' });

@@ -53,6 +53,8 @@ export class LeaseKeeper {
   #isReady = false;
   #onReady: (() => void)[] = [];
   #isStopped = false;
+  /** Leases taken and let go of in this turn of the event loop: told together, or before anything else is. */
+  #untold: ToKeeper[] = [];
 
   /** Throws LeaseTimingError. */
   constructor(parts: KeeperParts, timing: LeaseTiming) {
@@ -101,14 +103,14 @@ export class LeaseKeeper {
     const trustedUntilMs = askedAtMs + trustWindowMs(this.#timing);
     const lease = new HeldLease(fence, trustedUntilMs, this.#parts.clock);
     this.#held.set(fence.leaseId, { lease, sandbox: null, runsOut: false });
-    this.#tell({ kind: 'hold', fence, trustedUntilMs });
+    this.#tellSoon({ kind: 'hold', fence, trustedUntilMs });
     return lease;
   }
 
   release(lease: HeldLease): void {
     this.#held.delete(lease.fence.leaseId);
     lease.close();
-    this.#tell({ kind: 'drop', leaseId: lease.fence.leaseId });
+    this.#tellSoon({ kind: 'drop', leaseId: lease.fence.leaseId });
   }
 
   /** The sandbox that ends with the lease; null: it has ended. */
@@ -158,7 +160,7 @@ export class LeaseKeeper {
     const thread = this.#thread;
     this.#thread = null;
     if (thread === null) return;
-    thread.postMessage({ kind: 'stop' } satisfies ToKeeper);
+    thread.postMessage([{ kind: 'stop' }] satisfies ToKeeper[]);
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([
       new Promise((resolve) => thread.once('exit', resolve)),
@@ -216,8 +218,20 @@ export class LeaseKeeper {
     }, RESTART_MS).unref();
   }
 
+  /** A message to another thread costs as much as a small query, and a busy worker has hundreds a second. */
+  #tellSoon(message: ToKeeper): void {
+    if (this.#untold.push(message) === 1) setImmediate(() => this.#post());
+  }
+
   #tell(message: ToKeeper): void {
-    this.#thread?.postMessage(message);
+    this.#untold.push(message);
+    this.#post();
+  }
+
+  #post(): void {
+    if (this.#untold.length === 0) return;
+    this.#thread?.postMessage(this.#untold);
+    this.#untold = [];
   }
 
   #hear(message: FromKeeper): void {

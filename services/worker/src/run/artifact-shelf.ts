@@ -50,6 +50,7 @@ export class ArtifactShelf {
       const row = await this.#rowOf(name);
       if (row !== null) rows.push(row);
     }
+    if (rows.length === 0) return;
     const { runId, fencingToken, leaseId, tenantId, attemptNo } = this.#run;
     const fence = { runId, fencingToken, leaseId };
     await pool.use((c) => artifacts.insert(c, { fence, tenantId, attemptNo }, rows));

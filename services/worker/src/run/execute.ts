@@ -11,9 +11,9 @@
  * What a crash leaves at each point: before the seal, an attempt that is run again elsewhere; after it, a result that
  * is only finalised. Workspaces of the dead are swept, their sandboxes end with them.
  */
+import { existsSync } from 'node:fs';
 import { formatId, type WorkerId } from '@headgate/domain';
 import { removeWorkspace } from '@headgate/runtimes';
-import { runDurations } from '@headgate/store';
 import {
   failPoint,
   HEADGATE_ATTR,
@@ -51,8 +51,14 @@ export interface ExecuteParts extends RunParts {
   readonly workerId: WorkerId;
 }
 
-/** Never rejects. Settles when the database has answered for the attempt's end, or the right to write it is gone. */
-export function execute(parts: ExecuteParts, order: ClaimedOrder, lease: HeldLease): Promise<void> {
+/**
+ * Never rejects. Settles when the database has answered for the attempt's end; null: it was dropped, or could not be ended.
+ */
+export function execute(
+  parts: ExecuteParts,
+  order: ClaimedOrder,
+  lease: HeldLease,
+): Promise<Finished | null> {
   const { run } = order;
   // The first attempt goes on in the trace of what admitted the run; those that come later have their own, and link.
   return withRemoteContext(
@@ -69,23 +75,31 @@ async function executeIn(
   order: ClaimedOrder,
   lease: HeldLease,
   span: Span,
-): Promise<void> {
+): Promise<Finished | null> {
   const job = jobOf(parts, order, lease);
+  lease.logger = job.logger;
   try {
     job.logger.info({ sealed: job.run.sealed, route: job.run.spec.route }, 'attempt begins');
     await failPoint('worker.attempt.begun');
     const ending = await (parts.attempt ?? attempt)(job);
     const finished = ending.kind === 'dropped' ? null : await handIn(parts, job, ending);
     report(job, ending, finished, span);
-    // Its slot does not wait for a figure.
-    if (finished !== null) void measure(job, finished);
+    if (finished !== null) measure(finished);
+    return finished;
   } catch (fault) {
     job.logger.error({ err: fault }, 'an attempt could not be ended; its lease is left to the reaper');
+    return null;
   } finally {
-    await removeWorkspace(job.folders).catch((fault: unknown) =>
-      job.logger.warn({ err: fault }, 'the workspace could not be removed; a sweep will'),
-    );
+    await leave(job);
   }
+}
+
+/** Asked first: many attempts make no workspace, and removing what is not there costs as much as a round trip. */
+async function leave({ folders, logger }: Job): Promise<void> {
+  if (!existsSync(folders.root)) return;
+  await removeWorkspace(folders).catch((fault: unknown) =>
+    logger.warn({ err: fault }, 'the workspace could not be removed; a sweep will'),
+  );
 }
 
 async function attempt(job: Job): Promise<Ending> {
@@ -133,7 +147,7 @@ function jobOf(parts: ExecuteParts, { run, headSha }: ClaimedOrder, lease: HeldL
   };
 }
 
-/** Hands the attempt in: artifacts, the stages passed, then its end in one transaction. */
+/** Hands the attempt in: artifacts, then the stages that nobody has written and its end, in one transaction. */
 async function handIn(
   parts: ExecuteParts,
   job: Job,
@@ -142,8 +156,7 @@ async function handIn(
   await whileTrusted(job, () => job.artifacts.store(parts.pool)).catch((fault: unknown) =>
     job.logger.warn({ err: fault }, 'artifacts stay without a row'),
   );
-  await parts.stages.settle(job.lease).catch(() => {});
-  parts.stages.forget(job.lease);
+  const passed = await parts.stages.take(job.lease);
   if (job.lease.isGone) return { kind: 'lost' };
   const { run, lease, actor } = job;
   const request = {
@@ -153,6 +166,7 @@ async function handIn(
     result: redactJson(ending.outcome),
     costUsd: 0,
     evidence: redactJson(ending.evidence),
+    passed,
     actor,
   };
   const answer = await parts.finisher.submit(request, lease);
@@ -199,11 +213,9 @@ function report(job: Job, ending: Ending, finished: Finished | null, span: Span)
 }
 
 /** By the database's clock, since two clocks cannot be subtracted. */
-async function measure(job: Job, finished: Finished): Promise<void> {
+function measure(finished: Finished): void {
   if (finished.kind !== 'finished' || finished.status === 'QUEUED') return;
-  const [duration] = await job.parts.pool.use((c) => runDurations(c, [job.run.runId])).catch(() => []);
-  if (duration === undefined) return;
-  const { status, ranSeconds, cancelSeconds } = duration;
-  if (ranSeconds !== null) metrics.runDuration.record(ranSeconds, { status });
-  if (status === 'CANCELLED' && cancelSeconds !== null) metrics.cancellationLatency.record(cancelSeconds);
+  const { status, ranMs, cancelMs } = finished;
+  if (ranMs !== null) metrics.runDuration.record(ranMs / 1_000, { status });
+  if (status === 'CANCELLED' && cancelMs !== null) metrics.cancellationLatency.record(cancelMs / 1_000);
 }

@@ -1,7 +1,7 @@
 /**
  * FINALIZING: what becomes of a sealed result. Never re-runs the agent; an attempt that found a seal begins here.
  *
- *   sealed ─► stage written ─► policy asked again ─► push through the ledger ─► how it ends
+ *   sealed ─► stage written ─► policy, and where it says so a person's word ─► push through the ledger ─► how it ends
  *
  * Crash points: after the seal and before the intent, the next attempt starts here; after the intent, it reads the
  * remote before it calls (effects/push). A cancel before the call stops it; after the call the branch is kept, and the
@@ -12,13 +12,14 @@ import { mkdir } from 'node:fs/promises';
 import { type PerformPushResult, performPush } from '@headgate/effects';
 import { ensureCommit } from '@headgate/git';
 import { restoreBundle, writeOwner } from '@headgate/runtimes';
-import { publications, type Seal, seals } from '@headgate/store';
+import { type Seal, seals } from '@headgate/store';
 import { testSignal } from '@headgate/telemetry';
 import { modeNow, permission } from '../hints/permission.js';
+import { consentTo } from './consent.js';
 import { deadline } from './deadline.js';
 import { dropped, type Ending, type Evidence, ended, endedWith, failed, go, type Step } from './ending.js';
 import { type Job, stopOf, whileTrusted } from './job.js';
-import { destinationOf, ledgerOf, pushKey } from './publication.js';
+import { type Destination, destinationOf, ledgerOf, pushKey } from './publication.js';
 import type { SealedResult } from './result.js';
 
 export async function finalise(job: Job, sealed: SealedResult): Promise<Ending> {
@@ -32,8 +33,10 @@ export async function finalise(job: Job, sealed: SealedResult): Promise<Ending> 
   const { seal, evidence } = sealed;
   if (seal.verdict === 'no-change')
     return endedWith({ kind: 'succeeded', reasonCode: 'NO_CHANGE' }, evidence);
-  const allowed = await mayPublish(job, evidence);
-  return allowed.kind === 'ended' ? allowed.ending : publish(job, seal, sealed.gitDir, evidence);
+  const allowed = await mayPublish(job, seal, evidence);
+  return allowed.kind === 'ended'
+    ? allowed.ending
+    : publish(job, { seal, readyDir: sealed.gitDir, agreed: allowed.value }, evidence);
 }
 
 /** The seal of an earlier attempt. */
@@ -43,8 +46,11 @@ export async function resume(job: Job): Promise<Step<SealedResult>> {
   return go({ seal, gitDir: null, evidence: { resumed: true } });
 }
 
-/** Policy is asked before each irreversible action, under the version in force now (Q7). */
-async function mayPublish(job: Job, evidence: Evidence): Promise<Step<null>> {
+/**
+ * Policy is asked before each irreversible action, under the version in force now (Q7). Gives where a person agreed to
+ * publish; null: nobody had to be asked.
+ */
+async function mayPublish(job: Job, seal: Seal, evidence: Evidence): Promise<Step<Destination | null>> {
   const { run, parts } = job;
   const active = await whileTrusted(job, () => parts.currentPolicy());
   const allowed = permission(run.spec, run.source, active.policy);
@@ -60,13 +66,25 @@ async function mayPublish(job: Job, evidence: Evidence): Promise<Step<null>> {
       endedWith({ kind: 'succeeded', reasonCode: 'SUCCEEDED' }, { ...judged, mode, published: false }),
     );
   }
-  const isApproved = await whileTrusted(job, () =>
-    parts.pool.use((c) => publications.isApproved(c, run.runId)),
-  );
-  return isApproved ? go(null) : ended(endedWith({ kind: 'needs-approval' }, { ...judged, mode }));
+  const consent = await consentTo(job, seal, active);
+  if (consent.kind === 'given') return go(consent.destination);
+  const { proposal, detail } = consent;
+  return ended(endedWith({ kind: 'needs-approval', proposal, detail }, { ...judged, mode }));
 }
 
-async function publish(job: Job, seal: Seal, readyDir: string | null, evidence: Evidence): Promise<Ending> {
+interface Publication {
+  readonly seal: Seal;
+  /** A repository of ours that holds the commit; null: it has to be restored. */
+  readonly readyDir: string | null;
+  /** Where a person agreed to; null: where the task publishes. */
+  readonly agreed: Destination | null;
+}
+
+async function publish(
+  job: Job,
+  { seal, readyDir, agreed }: Publication,
+  evidence: Evidence,
+): Promise<Ending> {
   const { run, lease, parts } = job;
   const { repository, limits } = run.spec;
   const { commitSha } = seal;
@@ -80,7 +98,7 @@ async function publish(job: Job, seal: Seal, readyDir: string | null, evidence: 
     if (gitDir.kind === 'ended') return gitDir.ending;
     const stop = await stopOf(job);
     if (stop !== null) return stop;
-    const { ref, expectedOldSha } = await whileTrusted(job, () => destinationOf(job));
+    const { ref, expectedOldSha } = agreed ?? (await whileTrusted(job, () => destinationOf(job)));
     testSignal('worker.pushing', { runId: run.runId, ref });
     const result = await whileTrusted(job, () =>
       performPush({

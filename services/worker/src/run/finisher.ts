@@ -38,7 +38,8 @@ const MAX_BATCH = 100;
 export class Finisher {
   readonly #parts: FinisherParts;
   #waiting: Submitted[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  /** Ends the wait before the next turn; null: none is due. */
+  #cancelTurn: (() => void) | null = null;
   #isWriting = false;
   #isStopped = false;
 
@@ -51,23 +52,31 @@ export class Finisher {
     return new Promise((settle) => {
       this.#waiting.push({ request, lease, settle });
       // While a batch waits to be tried again, new ones join it: the database does not answer anyway.
-      this.#schedule(0);
+      this.#schedule();
     });
   }
 
   /** Whoever still waits hears `unknown`: the worker is going and Postgres does not answer. */
   stop(): void {
     this.#isStopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#cancelTurn?.();
     for (const { settle } of this.#waiting.splice(0)) settle({ kind: 'unknown' });
   }
 
-  #schedule(afterMs: number): void {
-    if (this.#timer !== null || this.#isWriting) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
+  /** @param afterMs absent: once this turn of the event loop has brought what it brings. */
+  #schedule(afterMs?: number): void {
+    if (this.#cancelTurn !== null || this.#isWriting) return;
+    const turn = (): void => {
+      this.#cancelTurn = null;
       void this.#turn();
-    }, afterMs);
+    };
+    if (afterMs === undefined) {
+      const immediate = setImmediate(turn);
+      this.#cancelTurn = () => clearImmediate(immediate);
+    } else {
+      const timer = setTimeout(turn, afterMs);
+      this.#cancelTurn = () => clearTimeout(timer);
+    }
   }
 
   async #turn(): Promise<void> {
@@ -82,7 +91,7 @@ export class Finisher {
     }
     this.#waiting.unshift(...again);
     if (again.length > 0) this.#schedule(this.#parts.retryMs);
-    else if (this.#waiting.length > 0) this.#schedule(0);
+    else if (this.#waiting.length > 0) this.#schedule();
   }
 
   /** Those to be tried again. */
@@ -103,7 +112,10 @@ export class Finisher {
       }
       return [];
     } catch (fault) {
-      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'attempts could not be handed in yet');
+      for (const { lease } of batch) {
+        const about = lease.logger ?? this.#parts.logger;
+        about.warn({ err: fault, together: batch.length }, 'the attempt could not be handed in yet');
+      }
       const again: Submitted[] = [];
       for (const submitted of batch) {
         if (submitted.lease.isGone) submitted.settle({ kind: 'unknown' });

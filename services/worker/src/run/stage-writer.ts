@@ -2,7 +2,8 @@
  * Writes where runs are, many in one statement.
  *
  * A stage is noted at once and written within `collectMs`; what a run passes meanwhile is coalesced (the store leaves
- * an event for each stage passed). `arrive` waits for the write: it stands before what cannot be taken back.
+ * an event for each stage passed). `arrive` waits for the write: it stands before what cannot be taken back. `take` gives
+ * what is not written yet to the finish, which tells of it in its own transaction: a short attempt writes no stage.
  *
  * Who writes: one batch at a time, under the fence of each run. Lock order: the store's (lease, run). A batch that
  * fails for want of Postgres is kept and tried with the next; a crash leaves runs at an earlier stage, never a later.
@@ -39,6 +40,8 @@ export class StageWriter {
   readonly #parts: StageWriterParts;
   readonly #pending = new Map<string, Pending>();
   #timer: NodeJS.Timeout | null = null;
+  /** Leases whose stages are being written. */
+  #underWay: ReadonlySet<string> = new Set();
   #writing: Promise<void> = Promise.resolve();
 
   constructor(parts: StageWriterParts) {
@@ -62,10 +65,15 @@ export class StageWriter {
     });
   }
 
-  /** Writes what a run has passed, if anything waits. Rejects when Postgres does not answer. */
-  async settle(lease: HeldLease): Promise<void> {
-    const pending = this.#pending.get(lease.fence.leaseId);
-    if (pending !== undefined) await this.arrive(lease, pending.to, pending.actor);
+  /**
+   * What a run has passed and nobody has written, in its order; nobody will write it from here. Waits for a write that
+   * is under way: it may be this run's, and the end of the attempt comes after it.
+   */
+  async take({ fence: { leaseId } }: HeldLease): Promise<readonly LeasedStatus[]> {
+    if (this.#underWay.has(leaseId)) await this.#writing;
+    const pending = this.#pending.get(leaseId);
+    this.#pending.delete(leaseId);
+    return pending === undefined ? [] : [...pending.passed, pending.to];
   }
 
   /** Nothing of it is to be written any more. */
@@ -105,6 +113,7 @@ export class StageWriter {
     const batch = [...this.#pending.values()];
     this.#pending.clear();
     if (batch.length === 0) return;
+    this.#underWay = new Set(batch.map(({ lease }) => lease.fence.leaseId));
     try {
       const answers = await enterStages(
         this.#parts.pool,
@@ -118,12 +127,17 @@ export class StageWriter {
         for (const { resolve } of waiters) resolve(answer);
       }
     } catch (fault) {
-      this.#parts.logger.warn({ err: fault, runs: batch.length }, 'stages could not be written yet');
+      for (const { lease, to } of batch) {
+        const about = lease.logger ?? this.#parts.logger;
+        about.warn({ err: fault, to, together: batch.length }, 'the stage could not be written yet');
+      }
       for (const pending of batch) {
         for (const { reject } of pending.waiters) reject(fault);
         this.#keep(pending);
       }
       this.#schedule(this.#parts.retryMs);
+    } finally {
+      this.#underWay = new Set();
     }
   }
 

@@ -45,8 +45,12 @@ export interface ArgumentsInput {
   /** Where bubblewrap finds what is to be at the n-th bind's path. */
   readonly sources: readonly string[];
   readonly scratchBytes: number;
+  /** Left to a sandbox inside, which makes its own; how many is bounded elsewhere. */
+  readonly allowsUserNamespaces: boolean;
   /** File descriptors of `SETTING_FILES`, in their order. */
   readonly settingFds: readonly number[];
+  /** File descriptor of the filter of system calls; null where there is none for this processor. */
+  readonly filterFd: number | null;
 }
 
 /** Settings that the system's own would answer with this machine's users and names. */
@@ -76,7 +80,9 @@ const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
  */
 export function bubblewrapArguments(input: ArgumentsInput): readonly string[] {
   const { spec, system, binds, sources } = input;
-  const args = ['--unshare-all', '--unshare-user', '--disable-userns', '--die-with-parent', '--new-session'];
+  const args = ['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session'];
+  if (!input.allowsUserNamespaces) args.push('--disable-userns');
+  if (input.filterFd !== null) args.push('--seccomp', String(input.filterFd));
   args.push('--as-pid-1', '--cap-drop', 'ALL', '--hostname', HOST_NAME);
   args.push('--uid', String(INNER_ID), '--gid', String(INNER_ID));
   for (const path of system.readOnly) args.push('--ro-bind', path, path);

@@ -11,7 +11,7 @@
  * Limits: a control group where we may make one (memory, processes, processor time), else the system's limits for
  * each process and a look at all of them twice a second; disk is counted while the command runs (`limit/`).
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -32,28 +32,50 @@ import {
   type SandboxProvider,
   type SandboxSpec,
 } from '../port.js';
+import { spawnAlone } from '../spawn-alone.js';
 import { type Bind, bindsOf, bubblewrapArguments, SETTING_FILES } from './arguments.js';
 import { launchChain } from './launch-chain.js';
 import { machineFacts, OLD_VERSION_REMEDY, remedyFor } from './remedy.js';
 import { sandboxUserId } from './sandbox-user.js';
+import { systemCallFilter } from './system-call-filter.js';
 
 /** Options that not every version has; all came with 0.8 or before. */
-const NEEDED_OPTIONS = ['--disable-userns', '--size', '--perms', '--clearenv'];
+const NEEDED_OPTIONS = ['--disable-userns', '--size', '--perms', '--clearenv', '--seccomp'];
 const PROBE_TIMEOUT_MS = 10_000;
 
 /** Descriptors 0 to 2 are the usual ones, 3 is init's. */
 const ARGUMENTS_FD = 4;
 const FIRST_SETTING_FD = 5;
+const FILTER_FD = FIRST_SETTING_FD + SETTING_FILES.length;
+
+/** A sandbox of somebody else's that runs inside this one. */
+export interface InnerSandbox {
+  /** Of the provider that both make together. */
+  readonly name: string;
+  /** How many there may be, ours included: none may be left for the command. */
+  readonly userNamespaces: number;
+  /** Processes and threads that it has beside the command's. */
+  readonly processes: number;
+  /** The limits are those of each process, as words before the command. */
+  confine(spec: SandboxSpec, processLimits: readonly string[]): SandboxSpec;
+}
+
+export interface BubblewrapOptions {
+  /** false leaves memory and processes to the limits of each process, as where no group can be made. */
+  readonly controlGroups?: boolean;
+  readonly inner?: InnerSandbox;
+}
 
 export class Bubblewrap implements SandboxProvider {
   readonly name = 'bubblewrap';
   readonly isolation = 'bubblewrap';
   readonly mayRunUntrusted = true;
   readonly hasNetworkList = true;
+  readonly #inner: InnerSandbox | null;
   #groups: ControlGroups | null;
 
-  /** `controlGroups: false` leaves memory and processes to the limits of each process, as where no group can be made. */
-  constructor(options: { readonly controlGroups?: boolean } = {}) {
+  constructor(options: BubblewrapOptions = {}) {
+    this.#inner = options.inner ?? null;
     this.#groups = options.controlGroups === false ? null : ControlGroups.find();
   }
 
@@ -99,12 +121,17 @@ export class Bubblewrap implements SandboxProvider {
   }
 
   start(given: SandboxSpec): SandboxProcess {
-    const spec = relayed(given);
-    const limits = { ...defaultLimits(totalmem()), ...spec.limits };
+    const limits = { ...defaultLimits(totalmem()), ...given.limits };
+    const processLimits = this.#processLimits(limits);
+    const inner = this.#inner;
+    // The relay stands outside a sandbox in the sandbox: it needs a Unix socket, and no command may end it.
+    const spec = relayed(inner === null ? given : inner.confine(given, processLimits));
     const binds = bindsOf(spec);
     const ownPaths = binds.filter((bind) => bind.isWritable).map((bind) => bind.path);
     const system = systemFiles();
-    const group = this.#groups?.make(spec.marker, limits) ?? null;
+    const all = { ...limits, processes: limits.processes + (inner?.processes ?? 0) };
+    const group = this.#groups?.make(spec.marker, all) ?? null;
+    const filter = systemCallFilter({ hasMemoryGroup: group?.limitsMemory === true });
     try {
       const args = (sources: readonly string[]): readonly string[] =>
         bubblewrapArguments({
@@ -113,24 +140,34 @@ export class Bubblewrap implements SandboxProvider {
           binds,
           sources,
           scratchBytes: scratchBytes(limits),
+          allowsUserNamespaces: inner !== null,
           settingFds: SETTING_FILES.map((_, index) => FIRST_SETTING_FD + index),
+          filterFd: filter === null ? null : FILTER_FD,
         });
-      const inner = initArgv([...this.#processLimits(limits), ...spec.argv]);
-      const bwrap = [findProgram('bwrap') ?? 'bwrap', '--args', String(ARGUMENTS_FD), '--', ...inner];
+      const init = initArgv(inner === null ? [...processLimits, ...spec.argv] : spec.argv);
+      const bwrap = [findProgram('bwrap') ?? 'bwrap', '--args', String(ARGUMENTS_FD), '--', ...init];
       const chain = launchChain(
         {
           paths: binds.map((bind: Bind) => bind.path),
           ownPaths,
           joinFiles: group?.joinFiles ?? [],
           userId: sandboxUserId(spec.marker),
+          userNamespaces: inner?.userNamespaces ?? null,
         },
         () => bwrap,
       );
-      const [command = '', ...rest] = chain.argv;
-      const child = spawn(command, rest, {
+      const child = spawnAlone(chain.argv, {
         cwd: '/',
         env: { PATH: SYSTEM_PATH, [MARKER_VARIABLE]: spec.marker },
-        stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe', ...SETTING_FILES.map(() => 'pipe' as const)],
+        stdio: [
+          'ignore',
+          'pipe',
+          'pipe',
+          'pipe',
+          'pipe',
+          ...SETTING_FILES.map(() => 'pipe' as const),
+          'pipe',
+        ],
       });
       hand(
         child.stdio[ARGUMENTS_FD],
@@ -141,7 +178,8 @@ export class Bubblewrap implements SandboxProvider {
       SETTING_FILES.forEach(({ text }, index) => {
         hand(child.stdio[FIRST_SETTING_FD + index], text(spec.env['HOME'] ?? '/'));
       });
-      const running = holdInit(child, this.name, spec.marker, (init, kill) =>
+      hand(child.stdio[FILTER_FD], filter ?? '');
+      const running = holdInit(child, inner?.name ?? this.name, spec.marker, (init, kill) =>
         watchLimits({ init, limits, group, folders: ownPaths, kill }),
       );
       void running.started.then(async (start) => {
@@ -173,8 +211,10 @@ export class Bubblewrap implements SandboxProvider {
 
   #limits(): readonly LimitName[] {
     const hasPrlimit = findProgram('prlimit') !== null;
+    const hasFilter = systemCallFilter({ hasMemoryGroup: false }) !== null;
     const holds: Readonly<Record<LimitName, boolean>> = {
-      memory: true,
+      // By measuring it holds only where nobody can have memory that belongs to no process.
+      memory: this.#groups?.limits('memory') === true || (this.#inner === null && hasFilter),
       cpu: true,
       processes: hasPrlimit || this.#groups?.limits('pids') === true,
       disk: hasPrlimit && findProgram('find') !== null,
@@ -217,10 +257,10 @@ export class Bubblewrap implements SandboxProvider {
 
 const PROBE_PROCESSES = 8;
 
-function hand(pipe: unknown, text: string): void {
+function hand(pipe: unknown, content: string | Buffer): void {
   const writable = pipe as Writable;
   writable.on('error', () => {
     // It ended before it read this; its exit says so.
   });
-  writable.end(text);
+  writable.end(content);
 }

@@ -5,6 +5,9 @@
  *   root:           unshare ► sh (joins control groups, binds, gives away) ► setpriv ► tied to the worker ► bwrap
  *   ordinary user:  sh (joins control groups) ► tied to the worker ► bwrap
  *
+ * Where the command may make user namespaces, their number is bounded by one more around bubblewrap's own: the bound
+ * can be written only from inside it, by who may do anything there, and counts for all below (`boundNamespaces`).
+ *
  * bubblewrap always runs as an ordinary user. As root it would map the command to root, whom /proc/sys lets write
  * even without capabilities. But that user cannot go through folders that only root may enter, such as the data
  * folder. So root first binds what is to be shown to a place that anybody can reach, in a mount namespace of its own
@@ -33,6 +36,8 @@ const STAGE = [
   'exec "$@"',
 ].join('\n');
 
+const BOUND = 'echo "$1" > /proc/sys/user/max_user_namespaces; shift; exec "$@"';
+
 /** Any folder that exists will do: what it holds is hidden from bubblewrap, and from nobody else. */
 const STAGES = ['/mnt', '/media', '/srv', '/opt'];
 
@@ -51,6 +56,8 @@ export interface LaunchInput {
   readonly joinFiles: readonly string[];
   /** null: ours. */
   readonly userId: number | null;
+  /** How many user namespaces there may be, bubblewrap's own included. null: no bound of ours. */
+  readonly userNamespaces: number | null;
 }
 
 /** `bubblewrap` is given where its sources are, and gives its argv. */
@@ -59,8 +66,10 @@ export function launchChain(
   bubblewrap: (sources: readonly string[]) => readonly string[],
 ): LaunchChain {
   const { paths, joinFiles, userId } = input;
+  const bounded = (argv: readonly string[]): readonly string[] =>
+    input.userNamespaces === null ? argv : boundNamespaces(input.userNamespaces, argv);
   if (userId === null) {
-    const argv = tiedToUs(bubblewrap(paths));
+    const argv = bounded(tiedToUs(bubblewrap(paths)));
     if (joinFiles.length === 0) return { argv, sources: paths };
     const join = ['/bin/sh', '-ec', `${JOIN}\nexec "$@"`, 'headgate', ...joinFiles, '--', ...argv];
     return { argv: join, sources: paths };
@@ -95,7 +104,17 @@ export function launchChain(
     '--clear-groups',
     '--inh-caps=-all',
     '--',
-    ...tiedToUs(bubblewrap(sources)),
+    ...bounded(tiedToUs(bubblewrap(sources))),
   ];
   return { argv, sources };
+}
+
+/** bubblewrap refuses to start with capabilities, so those that the new namespace gave are put down again. */
+function boundNamespaces(count: number, argv: readonly string[]): readonly string[] {
+  const setpriv = findProgram('setpriv') ?? 'setpriv';
+  return [
+    ...[findProgram('unshare') ?? 'unshare', '--user', '--map-current-user', '--keep-caps', '--'],
+    ...['/bin/sh', '-ec', BOUND, 'headgate', String(count)],
+    ...[setpriv, '--inh-caps=-all', '--ambient-caps=-all', '--', ...argv],
+  ];
 }

@@ -12,7 +12,7 @@ import { MAX_ENTRIES } from '../limits.js';
 import type { ProcessIdentity } from '../process-identity.js';
 import type { ControlGroup } from './control-group.js';
 import { diskUsage } from './disk-usage.js';
-import { usageOfNamespace } from './usage.js';
+import { usageBelow } from './usage.js';
 
 /** An eater of memory gets so long where there is no control group; reading /proc costs about 1 ms. */
 const USAGE_PERIOD_MS = 500;
@@ -128,7 +128,7 @@ function usageOf({ init, group }: WatchInput): { memoryBytes: number; cpuMs: num
   const cpuMs = group?.cpuMs() ?? null;
   // The system itself holds a group's memory.
   if (group?.limitsMemory === true && cpuMs !== null) return { memoryBytes: 0, cpuMs };
-  const usage = usageOfNamespace(init) ?? { memoryBytes: 0, cpuMs: 0 };
+  const usage = usageBelow(init) ?? { memoryBytes: 0, cpuMs: 0 };
   return {
     memoryBytes: group?.limitsMemory === true ? 0 : usage.memoryBytes,
     cpuMs: cpuMs ?? usage.cpuMs,

@@ -1,0 +1,1 @@
+export { actOnMany } from './bulk.js';

@@ -1,0 +1,153 @@
+/**
+ * Fills slots that have become free, and waits for nobody.
+ *
+ *   a slot is free ─► [one turn at a time] dispatch under the try-lock, as many as are free ─► claim desk
+ *                          │ another dispatches just now, or more may start than is filled here
+ *                          └─► the schedulers are woken
+ *
+ * Slots that are being filled are spoken for: no hint is taken for them; and slots that the desk is deciding about are not
+ * filled here. A slow source holds the slot of its own run only: a turn ends with its dispatch, and each item is decided by
+ * itself. Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing depends on it: a turn that
+ * fails, or a wake-up that is lost, costs one look of a scheduler. A crash between dispatch and claim leaves dispatched
+ * items; they are hinted after 5 s.
+ */
+import { fill } from '@headgate/dispatch';
+import type { RunId } from '@headgate/domain';
+import {
+  type ActivePolicy,
+  type ClaimedRun,
+  type DispatchedItem,
+  type DispatchedRun,
+  dispatchedRuns,
+  type Pool,
+} from '@headgate/store';
+import { failPoint, type Logger, testSignal } from '@headgate/telemetry';
+import type { HintBus } from '@headgate/transport';
+import type { Registered } from '../registration.js';
+
+export interface RefillParts {
+  readonly pool: Pool;
+  readonly bus: Pick<HintBus, 'wake' | 'publish'>;
+  readonly logger: Logger;
+  readonly policy: () => ActivePolicy;
+  /** Null: not registered, or taking nothing more. */
+  readonly self: () => Registered | null;
+  /** Slots that neither a lease holds nor the desk is deciding about. */
+  readonly freeSlots: () => number;
+  /** Claims what it can; returns which. */
+  readonly decide: (rows: readonly DispatchedRun[]) => Promise<ReadonlySet<RunId>>;
+  /** What was spoken for and is not any more may be filled by a hint. */
+  readonly onChange: () => void;
+}
+
+type Freed = Pick<ClaimedRun, 'tenantId' | 'queue'>;
+
+export class Refill {
+  readonly #parts: RefillParts;
+  /** Whose slots were freed since the last turn began: what the schedulers are told where it comes to that. */
+  #freed = new Map<string, Freed>();
+  #mustWake = false;
+  /** Slots of the dispatch under way, and of what it gave until that is at the desk. */
+  #filling = 0;
+  /** Items of ours at the desk. */
+  #undecided = 0;
+  #turns: Promise<void> | null = null;
+
+  constructor(parts: RefillParts) {
+    this.#parts = parts;
+  }
+
+  /** How many of the free slots are being filled here. */
+  get spokenFor(): number {
+    return this.#filling + this.#undecided;
+  }
+
+  /** @param isFollowed a version waited behind the run: only a scheduler promotes it */
+  slotFreed({ tenantId, queue }: Freed, isFollowed: boolean): void {
+    this.#freed.set(`${tenantId}:${queue}`, { tenantId, queue });
+    this.#mustWake ||= isFollowed;
+    this.#turns ??= this.#turnWhileFreed();
+  }
+
+  /** Settles when no turn is under way. */
+  async idle(): Promise<void> {
+    await this.#turns;
+  }
+
+  async #turnWhileFreed(): Promise<void> {
+    // Once this turn of the event loop has ended what ends together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#freed.size > 0) {
+      const freed = [...this.#freed.values()];
+      let mustWake = this.#mustWake;
+      this.#freed = new Map();
+      this.#mustWake = false;
+      try {
+        mustWake = (await this.#turn()) || mustWake;
+      } catch (fault) {
+        mustWake = true;
+        this.#parts.logger.warn({ err: fault }, 'free slots could not be filled; a scheduler will do it');
+      }
+      this.#parts.onChange();
+      if (!mustWake) continue;
+      testSignal('worker.refill.wakes', { pairs: freed });
+      await Promise.all(freed.map((pair) => this.#parts.bus.wake('ready', pair)));
+    }
+    this.#turns = null;
+  }
+
+  /** Returns whether a scheduler has to look. */
+  async #turn(): Promise<boolean> {
+    const { pool, policy, self, freeSlots } = this.#parts;
+    const me = self();
+    const slots = freeSlots() - this.#filling;
+    if (me === null) return true;
+    if (slots <= 0) return false;
+    this.#filling += slots;
+    try {
+      const { items, isMoreLeft } = await fill(pool, { queueIds: me.queueIds, slots, policy: policy() });
+      if (items.length > 0) {
+        this.#filling += items.length;
+        void this.#claim(items, me);
+      }
+      return isMoreLeft;
+    } finally {
+      this.#filling -= slots;
+    }
+  }
+
+  /** Never rejects: what is not claimed here is hinted, or found by whoever polls. */
+  async #claim(items: readonly DispatchedItem[], me: Registered): Promise<void> {
+    const { pool, logger } = this.#parts;
+    try {
+      await failPoint('dispatch.committed');
+      const rows = await pool.use((c) => dispatchedRuns.named(c, items, me.queueIds));
+      for (const row of rows) void this.#decide(row, me);
+    } catch (fault) {
+      logger.warn(
+        { err: fault, runs: items.length },
+        'what was dispatched could not be read; it is hinted later',
+      );
+    } finally {
+      this.#filling -= items.length;
+      this.#parts.onChange();
+    }
+  }
+
+  async #decide(row: DispatchedRun, me: Registered): Promise<void> {
+    const { decide, bus, logger, onChange } = this.#parts;
+    const { runId, dispatchNo, queueId, traceparent } = row;
+    this.#undecided += 1;
+    try {
+      const isClaimed = (await decide([row])).has(runId);
+      testSignal('worker.refilled', { runId, isClaimed });
+      const queue = me.queues[me.queueIds.indexOf(queueId)];
+      if (!isClaimed && queue !== undefined) await bus.publish([{ queue, runId, dispatchNo, traceparent }]);
+    } catch (fault) {
+      logger.warn({ err: fault, runId }, 'what was dispatched could not be decided; it is hinted later');
+    } finally {
+      this.#undecided -= 1;
+      onChange();
+    }
+  }
+}
