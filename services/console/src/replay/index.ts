@@ -1,1 +1,1 @@
-export { type ReplayContext, type ReplayOptions, replayReceipt } from './replay.js';
+export { replayReceipt } from './replay.js';

@@ -40,14 +40,14 @@ import { inScope, rows } from '../queries/index.js';
 import { type KeptMessage, keptMessage, type ReplayedReceipt, replayedReceipt } from './message.js';
 import { notAMessage, payloadGone, sourceGone, unreadable } from './refusals.js';
 
-export interface ReplayOptions {
+interface ReplayOptions {
   readonly as: 'signal' | 'newWork';
   readonly nonce: string | null;
   /** Of new work: a live run is ended first. */
   readonly cancelLive: boolean;
 }
 
-export interface ReplayContext {
+interface ReplayContext {
   readonly context: ServiceContext;
   readonly admission: Admission;
 }
