@@ -5,7 +5,7 @@
  */
 import { openDatabase } from '@headgate/store';
 import { atEnd, privatePostgres } from '@headgate/testkit';
-import { walBytes, watch, withClient } from '@headgate/testkit/measure';
+import { walBytes, watch } from '@headgate/testkit/measure';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Item, type Line, lineOver, someWork } from '../world/line.js';
 import { silent } from '../world/world.js';
@@ -17,11 +17,6 @@ let ownerUrl: string;
 beforeAll(async () => {
   const postgres = await privatePostgres({ durable: false });
   ownerUrl = postgres.ownerUrl;
-  // The log is the whole server's: what a vacuum writes depends on when it comes, not on us.
-  await withClient(postgres.server.url, async (client) => {
-    await client.query('alter system set autovacuum = off');
-    await client.query('select pg_reload_conf()');
-  });
   // One session, so that all of it is seen.
   const db = openDatabase({
     serviceUrl: postgres.serviceUrl,
