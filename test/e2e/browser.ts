@@ -66,6 +66,8 @@ export async function aWindow(browser: Browser, options: WindowOptions = {}): Pr
   const context = await browser.newContext({
     viewport: { width, height: 800 },
     colorScheme: scheme,
+    // Fields for a time are filled by its clocks.
+    timezoneId: 'UTC',
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   });

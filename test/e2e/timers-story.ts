@@ -1,7 +1,7 @@
 /** A schedule whose times became all kinds of things, and a goal that was looked at three times. */
 import { formatId, type GoalSpec, type ScheduleSpec, systemIds } from '@headgate/domain';
 import { goals, observations, schedules, scheduleTicks } from '@headgate/store';
-import { runInStatus } from '@headgate/testkit';
+import { type RunInStatus, runInStatus } from '@headgate/testkit';
 import { aConsole, type TestConsole } from '../../services/console/test/a-console.js';
 import { deliver } from '../../services/console/test/seeds.js';
 
@@ -104,7 +104,7 @@ const GOAL: GoalSpec = {
 async function aGoal(test: TestConsole): Promise<string> {
   const id = systemIds.next('goal');
   const { id: tenantId, policyVersion } = test.tenant;
-  const looks = [];
+  const looks: RunInStatus[] = [];
   for (let n = 0; n < 3; n += 1) {
     looks.push(
       await runInStatus(test.store, 'SUCCEEDED', {

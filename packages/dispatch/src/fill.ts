@@ -10,14 +10,23 @@
  * before the other's slots were free, so the one who is turned away must wake a scheduler: that waits for the lock, and
  * counts after both. A crash after COMMIT leaves dispatched items that nobody was told of: upkeep hints them after 5 s.
  */
-import { type ActivePolicy, type DispatchedItem, dispatch, type Pool, type ReadyHead } from '@headgate/store';
+import type { WorkerId } from '@headgate/domain';
+import {
+  type ActivePolicy,
+  type DispatchedItem,
+  dispatch,
+  type LiveWorker,
+  type Pool,
+  type ReadyHead,
+} from '@headgate/store';
 import { metrics, record } from '@headgate/telemetry';
 import { capacityOf, choose } from './choose.js';
 import { headsPerPair } from './heads-per-pair.js';
 import { nameOf } from './ready-tenants.js';
 
 export interface FillRequest {
-  /** Queues of the worker. */
+  readonly workerId: WorkerId;
+  /** Its queues. */
   readonly queueIds: readonly number[];
   /** How many it can claim now. */
   readonly slots: number;
@@ -34,7 +43,8 @@ export interface Filled {
 /** Pairs that a turn reads at most. */
 const MOST_PAIRS = 200;
 
-export async function fill(pool: Pool, { queueIds, slots, policy }: FillRequest): Promise<Filled> {
+export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
+  const { queueIds, slots, policy } = request;
   const startedAt = performance.now();
   let perPair = 0;
   let isMoreLeft = false;
@@ -57,8 +67,9 @@ export async function fill(pool: Pool, { queueIds, slots, policy }: FillRequest)
       const { chosen } = choose(snapshot, policy, capacity);
       const mine = chosen.slice(0, slots).map((candidate) => candidate.runId);
       const room = Math.max(0, ...queueIds.map((queueId) => capacity.get(queueId)?.freeSlots ?? 0));
-      // Others have room for what is chosen, or what stands behind the heads of a bounded read may be startable.
-      isMoreLeft ||= chosen.length > mine.length;
+      // What is chosen above our slots is for others who have room (for slots of ours that were freed meanwhile there is a
+      // turn of their own), and what stands behind the heads of a bounded read may be startable.
+      isMoreLeft ||= chosen.length > mine.length && hasRoomElsewhere(snapshot.workers, request);
       isMoreLeft ||= mine.length < Math.min(slots, room) && isCutOff(snapshot.heads, perPair);
       return mine;
     },
@@ -72,6 +83,15 @@ export async function fill(pool: Pool, { queueIds, slots, policy }: FillRequest)
   }
   return { items, isMoreLeft };
 }
+
+const hasRoomElsewhere = (
+  workers: readonly LiveWorker[],
+  { workerId, queueIds }: Pick<FillRequest, 'workerId' | 'queueIds'>,
+): boolean =>
+  workers.some(
+    ({ id, slots, held, queueIds: theirs }) =>
+      id !== workerId && held < slots && theirs.some((queueId) => queueIds.includes(queueId)),
+  );
 
 /** Whether the read of any pair was bounded: more may stand behind what it saw. */
 function isCutOff(heads: readonly ReadyHead[], perPair: number): boolean {

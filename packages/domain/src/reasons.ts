@@ -49,12 +49,7 @@ export const REASONS = {
     'A run for this work is under way; the signal was attached to it.',
   ),
   QUEUED_NEXT: reason('accept', 'none', 202, 'A run of this work is under way; this version runs next.'),
-  APPROVAL_REQUIRED: reason(
-    'accept',
-    'none',
-    202,
-    'The work was admitted and waits for a person to approve it.',
-  ),
+  APPROVAL_REQUIRED: reason('accept', 'none', 202, 'A person has to agree before it goes on.'),
   PING: reason('no-work', 'none', 202, 'The source tested the connection.'),
   OBSERVED: reason('no-work', 'none', 202, 'The route only observes: no run was made.'),
   NOTHING_FOUND: reason('no-work', 'none', 202, 'The source was read and held nothing to do.'),

@@ -131,9 +131,7 @@ describe('a run that waits for a person', () => {
   it('names whose consent does not count, and why it is asked again', () => {
     const request = { subject: 'admission', expiresAt, notBy: 'token:ci' } as const;
     const asked = approvalReason(request, 'The policy has changed since.', expiresAt);
-    expect(asked.message).toBe(
-      'The work was admitted and waits for a person to approve it. The policy has changed since.',
-    );
+    expect(asked.message).toBe('A person has to agree before it goes on. The policy has changed since.');
     expect(asked.wouldStartWhen).toContain('approves it, but not token:ci, who asked for it, until');
   });
 

@@ -10,7 +10,6 @@ import {
 import {
   aRunSpec,
   claimRun,
-  dispatchRun,
   finishRun,
   offerRun,
   offerRuns,

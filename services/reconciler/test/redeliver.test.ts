@@ -67,6 +67,73 @@ async function aHookedForge(redeliver = 2) {
   return { ...forge, receiver, send, turn, asked };
 }
 
+/** A source with a token, and plain hooks of its repository and its organisation. */
+async function aPlainForge() {
+  const forge = await aForge({
+    source:
+      'kind: github, token: "file:FOLDER/token", baseUrl: "API", webhookSecrets: [ "file:FOLDER/secret" ], scan: false, redeliver: 2',
+  });
+  const receiver = await aReceiver();
+  const { github } = forge;
+  github.state.hooks.push(
+    { id: 11, owner: 'acme/api', url: receiver.url },
+    { id: 12, owner: 'acme', url: receiver.url },
+    { id: 13, owner: 'acme/api', url: 'https://elsewhere.example.com/hook' },
+  );
+  const send = (hookId: string) =>
+    github.deliveries.send({ url: receiver.url, event: 'push', payload: {}, secret: 'hook', hookId });
+  const turn = async (reconciler = forge.world.reconciler()) => {
+    await forge.world.rows('update headgate.watermark set next_at = clock_timestamp(), claimed_until = null');
+    await forge.world.rows("update headgate.redelivery set asked_at = asked_at - interval '1 hour'");
+    await reconciler.round('redeliver-failed');
+  };
+  const asked = () => github.log.effects('delivery.asked').map((one) => one.objectId);
+  return { ...forge, receiver, send, turn, asked };
+}
+
+describe('failed deliveries of plain hooks', () => {
+  test('I10: of the repository’s and the organisation’s hook are asked for again; those of other receivers are not', async () => {
+    const { send, turn, asked, receiver } = await aPlainForge();
+    const failed = [await send('11'), await send('12')].map(({ guid }) => guid);
+    await send('13');
+    receiver.answer(202);
+    await turn();
+    expect(new Set(asked())).toEqual(new Set(failed));
+    // Delivered now: nothing is asked for a second time.
+    await turn();
+    expect(asked()).toHaveLength(2);
+  });
+
+  test('I10: a failure on a later page of the log is found', async () => {
+    const { github, send, turn, asked, receiver } = await aPlainForge();
+    const old = await send('11');
+    receiver.answer(202);
+    for (let count = 0; count < 120; count += 1) await send('11');
+    await turn();
+    expect(asked()).toEqual([old.guid]);
+    const pages = github.log.entries.filter(({ path }) => path.includes('/hooks/11/deliveries?'));
+    expect(pages.map(({ path }) => /[?&]page=2/.test(path))).toContain(true);
+  });
+
+  test('I10: a limit ends the turn, and nothing is asked before it ends', async () => {
+    const { github, world, send, turn, asked } = await aPlainForge();
+    await send('11');
+    github.failNext({ fault: { kind: 'too-many-requests', retryAfterSeconds: 900 }, path: /attempts/ });
+    const reconciler = world.reconciler();
+    await turn(reconciler);
+    expect(asked()).toEqual([]);
+    const [row] = await world.rows<{ outcome: string; later: number }>(
+      `select outcome, extract(epoch from next_at - clock_timestamp())::int as later from headgate.watermark
+        where repository = 'hook of acme/api 11'`,
+    );
+    expect(row).toMatchObject({ outcome: 'limited' });
+    expect(row?.later).toBeGreaterThan(800);
+    const before = github.log.entries.length;
+    await turn(reconciler);
+    expect(github.log.entries.length).toBe(before);
+  });
+});
+
 describe('failed deliveries', () => {
   test('I10: are asked for again until one arrives, and only those that somebody listens to', async () => {
     const { receiver, send, turn, asked } = await aHookedForge(5);

@@ -60,10 +60,9 @@ export const receipts: Part = {
 const plain = (name: string, unit: string) => ({ name, unit, against: null });
 
 async function questionsOf(instance: Instance): Promise<readonly Question[]> {
-  const [some] = await instance.rows<{ eventId: string; workKey: string; middle: string }>(
-    `select x.event_id as "eventId", x.work_key as "workKey", x.created_at::text as middle
-       from headgate.receipt x, (select id from headgate.receipt order by id limit 1) first
-      where x.id >= first.id and x.work_key is not null order by x.id limit 1`,
+  const [some] = await instance.rows<{ eventId: string; workKey: string }>(
+    `select event_id as "eventId", work_key as "workKey" from headgate.receipt
+      where work_key is not null order by id limit 1`,
   );
   if (some === undefined) throw new Error('no receipt was made');
   const workKey = encodeURIComponent(some.workKey);

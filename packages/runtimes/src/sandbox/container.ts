@@ -17,8 +17,8 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import { basename } from 'node:path';
-import { PassThrough, type Readable } from 'node:stream';
 import { promisify } from 'node:util';
+import { afterLine } from './after-line.js';
 import { bindsOf, filesOf } from './bubblewrap/arguments.js';
 import { sandboxUserId } from './bubblewrap/sandbox-user.js';
 import { exitCodeOf } from './exit-code.js';
@@ -59,15 +59,16 @@ const INIT = [
   'exit "$code"',
 ].join('\n');
 
-/** $1 = owner or empty, then the folders that become its own, `--`, the container's name, the client's argv. */
+/** $1 = owner or empty, then the folders that become its own, `--`, what the guardian runs, the client's argv. */
 const LAUNCH = [
   'owner=$1; shift',
   'while [ "$1" != -- ]; do [ -z "$owner" ] || chown -Rh "$owner:$owner" -- "$1"; shift; done; shift',
-  'name=$1 engine=$2 client=$$; shift',
-  'export name engine client',
-  'setsid /bin/sh -c \'while kill -0 "$client"; do sleep 0.2; done; exec "$engine" rm --force "$name"\' </dev/null >/dev/null 2>&1 &',
+  'remove=$1; shift',
+  'setsid /bin/sh -c \'while kill -0 "$1"; do sleep 0.2; done; eval "exec $2"\' guardian $$ "$remove" </dev/null >/dev/null 2>&1 &',
   'exec "$@"',
 ].join('\n');
+
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
 
 export class Container implements SandboxProvider {
   readonly name = 'container';
@@ -146,7 +147,7 @@ export class Container implements SandboxProvider {
       userId === null ? '' : String(userId),
       ...ownPaths,
       '--',
-      name,
+      [engine, ...this.#engineArgs, 'rm', '--force', name].map(quoted).join(' '),
       ...client,
       '/bin/sh',
       '-c',
@@ -290,30 +291,4 @@ function engineEnvironment(): Record<string, string> {
       return value === undefined ? [] : [[name, value]];
     }),
   );
-}
-
-/** Settles at the line, and passes everything else on. */
-function afterLine(
-  stream: Readable,
-  line: string,
-): { readonly readyAt: Promise<void>; readonly rest: Readable } {
-  const rest = new PassThrough();
-  const wanted = Buffer.from(`${line}\n`);
-  let before = Buffer.alloc(0);
-  const readyAt = new Promise<void>((resolve) => {
-    const look = (chunk: Buffer): void => {
-      before = Buffer.concat([before, chunk]);
-      const at = before.indexOf(wanted);
-      if (at < 0) return;
-      stream.off('data', look);
-      rest.write(before.subarray(0, at));
-      rest.write(before.subarray(at + wanted.length));
-      before = Buffer.alloc(0);
-      stream.pipe(rest);
-      resolve();
-    };
-    stream.on('data', look);
-    stream.once('end', () => rest.end(before));
-  });
-  return { readyAt, rest };
 }

@@ -4,12 +4,19 @@
  */
 import { z } from 'zod';
 import type { GithubClient, GithubFailure, GithubOutcome, GithubSource } from './client/index.js';
-import { repositoryPath } from './client/index.js';
+import { organizationPath, repositoryPath } from './client/index.js';
 
-/** Where a hook's log is: the App's own, or a repository's hook. */
+/** Where a hook's log is: the App's own, a repository's hook, or one of its organisation. */
 export type HookPlace =
   | { readonly kind: 'app' }
-  | { readonly kind: 'repository'; readonly fullName: string; readonly hookId: string };
+  | { readonly kind: 'repository'; readonly fullName: string; readonly hookId: string }
+  /** `fullName`: a repository of it, whose installation asks. */
+  | {
+      readonly kind: 'organization';
+      readonly organization: string;
+      readonly fullName: string;
+      readonly hookId: string;
+    };
 
 export interface FailedDelivery {
   readonly guid: string;
@@ -78,10 +85,28 @@ const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 export const repositoryOf = (place: HookPlace): string | null =>
   place.kind === 'app' ? null : place.fullName;
 
-export const deliveriesPath = (place: HookPlace): string =>
-  place.kind === 'app'
-    ? '/app/hook/deliveries'
-    : repositoryPath(place.fullName, 'hooks', place.hookId, 'deliveries');
+export function deliveriesPath(place: HookPlace): string {
+  switch (place.kind) {
+    case 'app':
+      return '/app/hook/deliveries';
+    case 'repository':
+      return repositoryPath(place.fullName, 'hooks', place.hookId, 'deliveries');
+    case 'organization':
+      return organizationPath(place.organization, 'hooks', place.hookId, 'deliveries');
+  }
+}
+
+/** What an App must have been granted to have a delivery sent again. */
+export function redeliveryRights(place: HookPlace): readonly string[] {
+  switch (place.kind) {
+    case 'app':
+      return [];
+    case 'repository':
+      return ['repository_hooks'];
+    case 'organization':
+      return ['organization_hooks'];
+  }
+}
 
 const hooks = z.array(
   z.object({ id: z.int(), config: z.object({ url: z.string().catch('') }).catch({ url: '' }) }),
@@ -93,11 +118,35 @@ export async function readHooks(
   source: GithubSource,
   fullName: string,
 ): Promise<readonly HookPlace[] | GithubFailure> {
-  const path = repositoryPath(fullName, 'hooks');
-  const answer = await client.read({ source, repository: fullName, path, shape: hooks });
+  const found = await hookIds(client, source, fullName, repositoryPath(fullName, 'hooks'));
+  return 'kind' in found ? found : found.map((hookId) => ({ kind: 'repository', fullName, hookId }));
+}
+
+/** Those of its organisation; none where a person owns it, or where nobody may ask. */
+export async function readOrganizationHooks(
+  client: GithubClient,
+  source: GithubSource,
+  fullName: string,
+): Promise<readonly HookPlace[] | GithubFailure> {
+  const [organization = ''] = fullName.split('/');
+  const found = await hookIds(client, source, fullName, organizationPath(organization, 'hooks'));
+  if ('kind' in found) return found.kind === 'absent' || found.kind === 'denied' ? [] : found;
+  return found.map((hookId) => ({ kind: 'organization', organization, fullName, hookId }));
+}
+
+async function hookIds(
+  client: GithubClient,
+  source: GithubSource,
+  fullName: string,
+  path: string,
+): Promise<readonly string[] | GithubFailure> {
+  const answer = await client.read({
+    ...{ source, repository: fullName, path, shape: hooks },
+    query: { per_page: 100 },
+  });
   if (answer.kind === 'unchanged') return [];
   if (answer.kind !== 'found') return answer;
   return answer.value
     .filter(({ config }) => config.url.replace(/\/+$/, '').endsWith(`/webhooks/${source.id}`))
-    .map(({ id }) => ({ kind: 'repository', fullName, hookId: String(id) }));
+    .map(({ id }) => String(id));
 }

@@ -7,6 +7,8 @@ export {
   type HookPlace,
   readFailedDeliveries,
   readHooks,
+  readOrganizationHooks,
+  redeliveryRights,
   repositoryOf as repositoryOfHook,
 } from './failed-deliveries.js';
 export { isCommitId } from './fields.js';

@@ -8,8 +8,8 @@ import { aForge } from './world.js';
 const REPOSITORY: RepositoryRef = { externalId: '42', fullName: 'acme/api', defaultBranch: 'main' };
 const PULL: TargetRef = { kind: 'pull_request', id: '7', ref: 'topic', aspect: null };
 
-async function aReader() {
-  const forge = await aForge({ timeoutMs: 400 });
+async function aReader(options: Parameters<typeof aForge>[0] = {}) {
+  const forge = await aForge(options);
   const sha = await forge.git.commit({ branch: 'topic', files: { 'a.txt': 'a' } });
   const repository = forge.github.state.find('acme/api');
   if (repository === null) throw new Error('no repository');
@@ -124,7 +124,7 @@ describe('the head as GitHub tells it', () => {
   });
 
   it('I6: a GitHub that hangs, fails or limits is unavailable, within the bound', async () => {
-    const { read, github } = await aReader();
+    const { read, github } = await aReader({ timeoutMs: 400 });
     github.failNext({ fault: { kind: 'hang', when: 'before' } });
     expect(await read()).toMatchObject({ kind: 'unavailable' });
     github.failNext({ fault: { kind: 'bad-gateway', when: 'before' }, count: 3 });

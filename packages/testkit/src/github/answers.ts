@@ -8,10 +8,14 @@ export const invalid = (resource: string, code: string, message: string): Answer
   body: { message: 'Validation Failed', errors: [{ resource, code, message }] },
 });
 
+type Page = Answer & { readonly body: readonly unknown[] };
+
 /** One page of a list. */
-export function page(call: Call, items: readonly unknown[]): Answer & { readonly body: readonly unknown[] } {
-  const size = Math.min(100, Number(call.query['per_page'] ?? 30));
-  const number = Number(call.query['page'] ?? 1);
+export const page = (call: Call, items: readonly unknown[]): Page => pageOf(call.query, items);
+
+export function pageOf(query: Call['query'], items: readonly unknown[]): Page {
+  const size = Math.min(100, Number(query['per_page'] ?? 30));
+  const number = Number(query['page'] ?? 1);
   const end = number * size;
   return { status: 200, body: items.slice(end - size, end), hasNextPage: items.length > end };
 }

@@ -24,6 +24,8 @@ export interface DeliveryResult {
 export interface LoggedDelivery {
   /** Of this try; the GUID is the event's. */
   readonly id: number;
+  /** Whose log it stands in; null: the App's. */
+  readonly hookId: string | null;
   readonly guid: string;
   readonly delivered_at: string;
   readonly redelivery: boolean;
@@ -81,6 +83,7 @@ export class Deliveries {
     const isAgain = this.#log.some((one) => one.guid === delivery.guid);
     this.#log.push({
       id: this.#log.length + 1,
+      hookId,
       guid: delivery.guid,
       delivered_at: new Date().toISOString(),
       redelivery: isAgain,

@@ -4,6 +4,7 @@ import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
 import { gitEndpoints } from './endpoints-git.js';
+import { hookEndpoints } from './endpoints-hooks.js';
 import { listEndpoints } from './endpoints-lists.js';
 import { peopleEndpoints } from './endpoints-people.js';
 import { pullEndpoints } from './endpoints-pulls.js';
@@ -21,4 +22,4 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...checkRunEndpoints,
 ];
 
-export const APP_ENDPOINTS: readonly AppEndpoint[] = [...appEndpoints];
+export const APP_ENDPOINTS: readonly AppEndpoint[] = [...appEndpoints, ...hookEndpoints];

@@ -79,6 +79,13 @@ export interface CheckRunRecord {
   fields: Readonly<Record<string, unknown>>;
 }
 
+/** A plain hook, of a repository (`owner/name`) or an organisation (its name). */
+export interface ForgeHook {
+  readonly id: number;
+  readonly owner: string;
+  readonly url: string;
+}
+
 export interface ForgeApp {
   readonly id: number;
   /** PEM. */
@@ -96,6 +103,7 @@ export interface MintedToken {
 
 /** All that the fake forge holds. Numbers and ids grow, as at the real one. */
 export class ForgeState {
+  readonly hooks: ForgeHook[] = [];
   readonly repositories: ForgeRepository[] = [];
   /** Set: repositories are seen by this App's tokens only. */
   app: ForgeApp | null = null;

@@ -145,7 +145,8 @@ function forPerson(run: WaitingRun, asked: OpenApproval | null, nowMs: number): 
       : {
           subject: asked.subject,
           expiresAt: asked.expiresAt.getTime(),
-          notBy: asked.fourEyes ? asked.requester : null,
+          // A schedule or a forge's user says no words here: only a token can be the second that is the first.
+          notBy: asked.fourEyes && asked.requester?.startsWith('token:') ? asked.requester : null,
         };
   const reason = approvalReason(request, run.reasonDetail ?? null, nowMs);
   return shown(run, reason);

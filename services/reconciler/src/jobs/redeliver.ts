@@ -14,13 +14,17 @@ import type { SourcePolicy } from '@headgate/domain';
 import {
   deliveriesPath,
   type FailedDelivery,
+  type GithubFailure,
   type HookPlace,
   readFailedDeliveries,
   readHooks,
+  readOrganizationHooks,
+  redeliveryRights,
   repositoryOfHook,
 } from '@headgate/sources';
-import { deliveries, redeliveries, type WatermarkRow, watermarks } from '@headgate/store';
+import { deliveries, redeliveries, type WatermarkKey, type WatermarkRow, watermarks } from '@headgate/store';
 import { failPoint, metrics } from '@headgate/telemetry';
+import { z } from 'zod';
 import type { Job, JobParts } from '../job.js';
 import { listensToEvent } from '../scan/targets.js';
 
@@ -53,35 +57,79 @@ async function redeliverOf(parts: JobParts, source: SourcePolicy): Promise<void>
   if (tenantId === undefined) return;
   for (const place of await placesOf(parts, source)) {
     const key = { tenantId, source: source.id, repository: `hook of ${hookOf(place)}` };
-    const pool = parts.context.database.service;
-    await pool.use((c) => watermarks.ensure(c, [key]));
-    const token = randomUUID();
-    const row = await pool.use((c) => watermarks.claim(c, key, token, CLAIM_MS));
-    if (row === null) continue;
-    const detail = await redeliverAt(parts, source, place, row);
-    const outcome = detail === null ? 'looked' : 'denied';
-    await pool.use((c) => watermarks.giveBack(c, key, token, { outcome, detail, nextAfterMs: EVERY_MS }));
+    await inTurn(parts, key, (row) => redeliverAt(parts, source, place, row));
   }
 }
 
-const hookOf = (place: HookPlace): string =>
-  place.kind === 'app' ? 'the App' : `${place.fullName} ${place.hookId}`;
+/** What a turn at one log came to; null: it was read, and all was asked for. */
+type Obstacle = Exclude<GithubFailure, { kind: 'absent' }> | null;
 
-async function placesOf({ github }: JobParts, source: SourcePolicy): Promise<readonly HookPlace[]> {
-  if (source.app != null) return [{ kind: 'app' }];
-  const found = await Promise.all(source.repositories.map((one) => readHooks(github, source, one.fullName)));
-  return found.flatMap((places) => ('kind' in places ? [] : places));
+/** Claims the place for a turn, and says on its row how it went; a limit is waited for. */
+async function inTurn(
+  { context, report }: JobParts,
+  key: WatermarkKey,
+  turn: (row: WatermarkRow) => Promise<Obstacle>,
+): Promise<void> {
+  const pool = context.database.service;
+  await pool.use((c) => watermarks.ensure(c, [key]));
+  const token = randomUUID();
+  const row = await pool.use((c) => watermarks.claim(c, key, token, CLAIM_MS));
+  if (row === null) return;
+  try {
+    const obstacle = await turn(row);
+    const limitedMs = obstacle?.kind === 'limited' ? obstacle.until.getTime() - row.now.getTime() : 0;
+    const outcome = obstacle === null ? 'looked' : obstacle.kind;
+    const detail = obstacle?.detail ?? null;
+    const nextAfterMs = Math.max(EVERY_MS, limitedMs);
+    await pool.use((c) => watermarks.giveBack(c, key, token, { outcome, detail, nextAfterMs }));
+  } catch (fault) {
+    // The claim runs out by itself.
+    report.refused(fault, { source: key.source, hook: key.repository });
+  }
 }
 
-/** Null, or why the log could not be read. */
+function hookOf(place: HookPlace): string {
+  switch (place.kind) {
+    case 'app':
+      return 'the App';
+    case 'repository':
+      return `${place.fullName} ${place.hookId}`;
+    case 'organization':
+      return `${place.organization} ${place.hookId}`;
+  }
+}
+
+/** An App has a log of its own; plain hooks, of repositories and organisations, are looked for where one has a secret. */
+async function placesOf(parts: JobParts, source: SourcePolicy): Promise<readonly HookPlace[]> {
+  const app: readonly HookPlace[] = source.app === null ? [] : [{ kind: 'app' }];
+  if (source.app !== null && source.webhookSecrets.length === 0) return app;
+  const names = source.repositories.map(({ fullName }) => fullName);
+  // One repository of each organisation stands for it.
+  const owners = new Map(names.map((name) => [name.split('/')[0]?.toLowerCase(), name]));
+  const { github } = parts;
+  const found = await Promise.all([
+    ...names.map((name) => readHooks(github, source, name)),
+    ...[...owners.values()].map((name) => readOrganizationHooks(github, source, name)),
+  ]);
+  for (const failure of found) {
+    if ('kind' in failure) {
+      parts.context.logger.debug(
+        { source: source.id, detail: failure.detail },
+        'the hooks of a repository cannot be listed',
+      );
+    }
+  }
+  return [...app, ...found.flatMap((places) => ('kind' in places ? [] : places))];
+}
+
 async function redeliverAt(
   parts: JobParts,
   source: SourcePolicy,
   place: HookPlace,
   row: WatermarkRow,
-): Promise<string | null> {
+): Promise<Obstacle> {
   const log = await readFailedDeliveries(parts.github, source, place, row.now);
-  if (log.kind === 'failed') return log.failure.detail;
+  if (log.kind === 'failed') return obstacleOf(log.failure);
   const { policy } = parts.context.policy.current();
   const wanted = log.failed.filter(({ event }) => listensToEvent(policy, source, `github.${event}`));
   if (wanted.length === 0) return null;
@@ -90,27 +138,35 @@ async function redeliverAt(
     deliveries.received(c, row.tenantId, source.id, guids),
   );
   for (const one of wanted.filter(({ guid }) => !received.has(guid)).slice(0, parts.limit)) {
-    if (!(await askAgain(parts, source, place, row, one))) break;
+    const obstacle = await askAgain(parts, source, place, row, one);
+    if (obstacle !== null) return obstacle;
   }
   return null;
 }
 
-/** False: GitHub takes no more now. */
+/** A log that is not there is one that may not be seen. */
+const obstacleOf = (failure: GithubFailure): Obstacle =>
+  failure.kind === 'absent' ? { kind: 'denied', detail: failure.detail } : failure;
+
+/** Not null: GitHub takes no more now. */
 async function askAgain(
   { context, github }: JobParts,
   source: SourcePolicy,
   place: HookPlace,
   { tenantId }: WatermarkRow,
   { guid, id, event }: FailedDelivery,
-): Promise<boolean> {
+): Promise<Obstacle> {
   const pool = context.database.service;
   const key = { tenantId, source: source.id, hook: hookOf(place) };
   const bounds = { maxTries: source.redeliveries, pauseMs: EVERY_MS };
   const attempt = await pool.use((c) => redeliveries.begin(c, key, guid, bounds));
-  if (attempt === null) return true;
+  if (attempt === null) return null;
   await failPoint('redelivery.begun');
   const path = `${deliveriesPath(place)}/${id}/attempts`;
-  const answer = await github.call({ source, repository: repositoryOfHook(place), path });
+  const answer = await github.write({
+    ...{ source, repository: repositoryOfHook(place), method: 'POST', path, body: {} },
+    ...{ rights: redeliveryRights(place), shape: z.unknown() },
+  });
   const isAsked = answer.kind === 'found';
   metrics.redeliveries.add(1, { result: isAsked ? 'asked' : 'failed' });
   const detail = 'detail' in answer ? answer.detail : null;
@@ -119,5 +175,5 @@ async function askAgain(
     { source: source.id, guid, event, attempt, isAsked, detail },
     'a failed delivery was asked for again',
   );
-  return answer.kind !== 'limited' && answer.kind !== 'denied';
+  return answer.kind === 'limited' || answer.kind === 'denied' ? answer : null;
 }

@@ -15,33 +15,13 @@
  *    etag is kept only with what its answer led to, so no 304 can hide what was never admitted.
  *  - Crash after COMMIT: everything stands; dispatch finds the runs.
  */
-import {
-  type Admission,
-  SIGNAL_READERS,
-  type Submission,
-  type Undertaken,
-  workOf,
-} from '@headgate/admission';
-import {
-  hashWorkKey,
-  type Policy,
-  type ReasonCode,
-  routeSignal,
-  type Signal,
-  type WorkIdentity,
-} from '@headgate/domain';
+import type { Admission, Submission, Undertaken } from '@headgate/admission';
+import type { ReasonCode, Signal } from '@headgate/domain';
 import { type Change, judgeSignal, type Look } from '@headgate/sources';
-import {
-  type ActivePolicy,
-  type Connection,
-  type Pool,
-  sourceFacts,
-  taskVersions,
-  type WatermarkRow,
-  watermarks,
-} from '@headgate/store';
+import { type ActivePolicy, type Pool, sourceFacts, type WatermarkRow, watermarks } from '@headgate/store';
 import { failPoint } from '@headgate/telemetry';
 import { nothingFound } from './nothing-found.js';
+import { sift } from './sift.js';
 import { standingAfter } from './standing.js';
 import type { ScanTarget } from './targets.js';
 
@@ -123,37 +103,6 @@ function firstOf(all: readonly Change[]): Taken {
     signals: changes.flatMap(({ signals }) => signals),
     hasMore: changes.length < all.length,
   };
-}
-
-/**
- * Work that was admitted before is left out: a hook brought it. Beside a hook, what no route takes is left out too: the
- * hook's receipt has said so. Where looking is the only way in, it gets its receipt here.
- */
-async function sift(
-  c: Connection,
-  signals: readonly Signal[],
-  { key, source, scan }: ScanTarget,
-  { policy }: ActivePolicy,
-): Promise<{ readonly wanted: readonly Signal[]; readonly brought: number }> {
-  const known = signals.map((signal) => ({ signal, works: worksFor(signal, policy) }));
-  const asked = known.flatMap(({ signal, works }) =>
-    works.map(({ workKey, inputVersion }) => ({ signal, keyHash: hashWorkKey(workKey), inputVersion })),
-  );
-  const positions = await taskVersions.admitted(c, key.tenantId, asked);
-  // One route that has not seen it is enough: admission tells the others that they have.
-  const missing = new Set(asked.filter((_one, at) => !positions.has(at)).map(({ signal }) => signal));
-  const brought = new Set(asked.map(({ signal }) => signal).filter((signal) => !missing.has(signal)));
-  const isOnlyWay = scan.via === 'poll' && source.webhookSecrets.length === 0;
-  const wanted = known
-    .filter(({ signal, works }) => !brought.has(signal) && (isOnlyWay || works.length > 0))
-    .map(({ signal }) => signal);
-  return { wanted, brought: brought.size };
-}
-
-/** Of each route that takes it. */
-function worksFor(signal: Signal, policy: Policy): readonly WorkIdentity[] {
-  const routing = routeSignal(signal, policy, SIGNAL_READERS);
-  return routing.kind === 'routes' ? routing.routes.flatMap((route) => workOf(signal, route).work ?? []) : [];
 }
 
 const submissionOf = (signal: Signal, { source }: ScanTarget): Submission => ({

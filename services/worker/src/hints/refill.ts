@@ -7,7 +7,7 @@
  *
  * Slots that are being filled are spoken for: no hint is taken for them; and slots that the desk is deciding about are not
  * filled here. A slow source holds the slot of its own run only: a turn ends with its dispatch, and each item is decided by
- * itself. Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing depends on it: a turn that
+ * itself; a run that is not started after all (stale, denied, put off) leaves its slot to the next one. Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing depends on it: a turn that
  * fails, or a wake-up that is lost, costs one look of a scheduler. A crash between dispatch and claim leaves dispatched
  * items; they are hinted after 5 s.
  */
@@ -105,7 +105,8 @@ export class Refill {
     if (slots <= 0) return false;
     this.#filling += slots;
     try {
-      const { items, isMoreLeft } = await fill(pool, { queueIds: me.queueIds, slots, policy: policy() });
+      const { workerId, queueIds } = me;
+      const { items, isMoreLeft } = await fill(pool, { workerId, queueIds, slots, policy: policy() });
       if (items.length > 0) {
         this.#filling += items.length;
         void this.#claim(items, me);
@@ -135,19 +136,27 @@ export class Refill {
   }
 
   async #decide(row: DispatchedRun, me: Registered): Promise<void> {
-    const { decide, bus, logger, onChange } = this.#parts;
-    const { runId, dispatchNo, queueId, traceparent } = row;
+    const { decide, logger, onChange } = this.#parts;
+    let isClaimed = false;
     this.#undecided += 1;
     try {
-      const isClaimed = (await decide([row])).has(runId);
-      testSignal('worker.refilled', { runId, isClaimed });
-      const queue = me.queues[me.queueIds.indexOf(queueId)];
-      if (!isClaimed && queue !== undefined) await bus.publish([{ queue, runId, dispatchNo, traceparent }]);
+      isClaimed = (await decide([row])).has(row.runId);
     } catch (fault) {
-      logger.warn({ err: fault, runId }, 'what was dispatched could not be decided; it is hinted later');
-    } finally {
-      this.#undecided -= 1;
-      onChange();
+      logger.warn({ err: fault, runId: row.runId }, 'what was dispatched could not be decided');
     }
+    this.#undecided -= 1;
+    onChange();
+    if (!isClaimed) await this.#pass(row, me);
+  }
+
+  /** Whatever became of it: others may be able to run it, and its slot is free. */
+  async #pass(
+    { runId, dispatchNo, tenantId, queueId, traceparent }: DispatchedRun,
+    me: Registered,
+  ): Promise<void> {
+    const queue = me.queues[me.queueIds.indexOf(queueId)];
+    if (queue === undefined) return;
+    this.slotFreed({ tenantId, queue }, false);
+    await this.#parts.bus.publish([{ queue, runId, dispatchNo, traceparent }]);
   }
 }

@@ -8,10 +8,10 @@ import type { SandboxSpec } from '../port.js';
 import type { FoundLibrary } from './library.js';
 
 /**
- * $1 = PATH, Node, our program, what it is asked. The command's own variables count for neither, and its folder is not
+ * $1 = env, PATH, Node, our program, what it is asked. The command's own variables count for neither, and its folder is not
  * theirs: the library would lay empty files over it (.bashrc, .gitconfig …) that nobody takes away again.
  */
-const CONFINE = 'line=$(cd / && env -i PATH="$1" "$2" "$3" "$4") || exit 125; exec /bin/sh -c "$line"';
+const CONFINE = 'line=$(cd / && "$1" -i PATH="$2" "$3" "$4" "$5") || exit 125; exec /bin/sh -c "$line"';
 
 export function confined(
   spec: SandboxSpec,
@@ -30,7 +30,10 @@ export function confined(
   const ofTheLibrary = ['package.json', 'dist', 'vendor/seccomp'].map((name) => join(library.folder, name));
   return {
     ...spec,
-    argv: ['/bin/sh', '-c', CONFINE, 'headgate-confine', SYSTEM_PATH, process.execPath, program, request],
+    argv: [
+      ...['/bin/sh', '-c', CONFINE, 'headgate-confine'],
+      ...[findProgram('env') ?? 'env', SYSTEM_PATH, process.execPath, program, request],
+    ],
     files: {
       ...files,
       readOnly: [...files.readOnly, ...programFiles(spec.argv), ...ofTheLibrary, program],

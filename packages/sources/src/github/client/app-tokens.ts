@@ -10,7 +10,17 @@ import type { GithubCredentials } from './credentials.js';
 type App = Extract<GithubCredentials, { kind: 'app' }>;
 
 /** All that is ever read. What the installation was not granted is left out: asking for it would be refused whole. */
-const READ = ['actions', 'checks', 'contents', 'issues', 'metadata', 'pull_requests', 'statuses'] as const;
+const READ = [
+  'actions',
+  'checks',
+  'contents',
+  'issues',
+  'metadata',
+  'organization_hooks',
+  'pull_requests',
+  'repository_hooks',
+  'statuses',
+] as const;
 
 const installation = z.object({
   id: z.int(),

@@ -2,9 +2,17 @@
 
 /** `repositoryPath('acme/api', 'git/ref/heads', 'fix/a b')` is `/repos/acme/api/git/ref/heads/fix/a%20b`. */
 export function repositoryPath(fullName: string, ...parts: readonly (string | number)[]): string {
-  const segments = ['repos', ...[fullName, ...parts].flatMap((part) => String(part).split('/'))];
-  return segments.map((segment) => `/${encodeSegment(segment)}`).join('');
+  return pathOf('repos', fullName, ...parts);
 }
+
+export const organizationPath = (name: string, ...parts: readonly string[]): string =>
+  pathOf('orgs', name, ...parts);
+
+const pathOf = (...parts: readonly (string | number)[]): string =>
+  parts
+    .flatMap((part) => String(part).split('/'))
+    .map((segment) => `/${encodeSegment(segment)}`)
+    .join('');
 
 /** A segment of dots would climb. */
 const encodeSegment = (segment: string): string =>

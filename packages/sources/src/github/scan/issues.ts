@@ -5,14 +5,14 @@ import { OVERLAP_MS } from './pull-requests.js';
 import { type EventPayload, type Item, PER_PAGE, type Walk } from './walk.js';
 
 /** Since the last look, with a little before it; everything in the first. */
-const sinceQuery = ({ request: { since } }: Walk): Record<string, string> =>
+export const sinceQuery = ({ request: { since } }: Walk): Record<string, string> =>
   since === null
     ? {}
     : { since: new Date(Math.floor((since.getTime() - OVERLAP_MS) / DAY_MS) * DAY_MS).toISOString() };
 /** Rounded to days, so that the question stays the same and its answer can be the same. */
 const DAY_MS = 86_400_000;
 
-const isYoung = ({ request: { since } }: Walk, item: Item): boolean => {
+export const isYoung = ({ request: { since } }: Walk, item: Item): boolean => {
   const createdAt = instantAt(item, 'created_at');
   return since !== null && createdAt !== null && createdAt.getTime() >= since.getTime() - OVERLAP_MS;
 };
@@ -75,7 +75,7 @@ function eventsOf(walk: Walk, issue: Item, before: string | null, now: string): 
 
 export async function lookAtComments(walk: Walk): Promise<void> {
   const { memory, since } = walk.request;
-  const query = { per_page: PER_PAGE, sort: 'updated', direction: 'desc' };
+  const query = { per_page: PER_PAGE, sort: 'updated', direction: 'desc', ...sinceQuery(walk) };
   const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
   const found = await walk.list(walk.path('issues', 'comments'), query, {
     isSorted: true,

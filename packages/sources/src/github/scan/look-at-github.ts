@@ -5,6 +5,7 @@ import { lookAtBranches } from './branches.js';
 import { lookAtChecks } from './checks.js';
 import { lookAtComments, lookAtIssues } from './issues.js';
 import { lookAtPullRequests } from './pull-requests.js';
+import { lookAtReviewComments, lookAtReviews } from './reviews.js';
 import { Walk } from './walk.js';
 import { lookAtWorkflows } from './workflows.js';
 
@@ -31,17 +32,22 @@ export async function lookAtGithub(request: LookRequest, client: GithubClient): 
     until:
       walk.failures.map((one) => (one.kind === 'limited' ? one.until : null)).find((it) => it !== null) ??
       null,
-    detail: failure?.detail ?? (walk.isCut ? 'A list was longer than one look reads.' : null),
+    detail: failure?.detail ?? (walk.isCut || walk.hasMore ? 'A list was longer than one look reads.' : null),
   };
 }
 
 async function lookAtAll(walk: Walk): Promise<void> {
   const wants = (event: string): boolean => listensTo(walk.request.listened, `github.${event}`);
   const needsHeads = wants('check_run');
+  const reviews = wants('pull_request_review');
   const pulls =
-    needsHeads || wants('pull_request') ? await lookAtPullRequests(walk, wants('pull_request')) : [];
+    needsHeads || reviews || wants('pull_request')
+      ? await lookAtPullRequests(walk, wants('pull_request'))
+      : { moved: [], heads: [] };
+  if (reviews) await lookAtReviews(walk, pulls.moved);
+  if (wants('pull_request_review_comment')) await lookAtReviewComments(walk);
   const branches = needsHeads || wants('push') ? await lookAtBranches(walk, wants('push')) : [];
-  if (needsHeads) await lookAtChecks(walk, [...pulls, ...branches]);
+  if (needsHeads) await lookAtChecks(walk, [...pulls.heads, ...branches]);
   if (wants('workflow_run')) await lookAtWorkflows(walk);
   if (wants('issues')) await lookAtIssues(walk);
   if (wants('issue_comment')) await lookAtComments(walk);

@@ -4,8 +4,15 @@ import { type EventPayload, type Item, PER_PAGE, type Walk } from './walk.js';
 /** Lists are read back a little further than the last look: clocks differ, and an edit may land late. */
 export const OVERLAP_MS = 300_000;
 
-/** Notes the state of each pull request; gives the heads of the open ones of this repository itself. */
-export async function lookAtPullRequests(walk: Walk, tells: boolean): Promise<readonly string[]> {
+export interface PullsSeen {
+  /** Those that moved since the last look; in the first one all that are open. */
+  readonly moved: readonly Item[];
+  /** The heads of the open ones of this repository itself. */
+  readonly heads: readonly string[];
+}
+
+/** Notes the state of each pull request. */
+export async function lookAtPullRequests(walk: Walk, tells: boolean): Promise<PullsSeen> {
   const { memory, since } = walk.request;
   const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
   const found = await walk.list(
@@ -31,7 +38,7 @@ export async function lookAtPullRequests(walk: Walk, tells: boolean): Promise<re
     if (before === version) walk.stands(fact);
     else walk.note(fact, version, tells && since !== null ? eventsOf(walk, pull, before, version) : []);
   }
-  return [...open.values()];
+  return { moved: found, heads: [...open.values()] };
 }
 
 const oldest = (page: readonly Item[]): number => instantAt(page.at(-1), 'updated_at')?.getTime() ?? 0;

@@ -23,6 +23,8 @@ export class Walk {
   readonly failures: GithubFailure[] = [];
   /** A list was longer than one look reads: what lies behind is seen as it moves. */
   isCut = false;
+  /** There is more than one look reads, and the next one goes on with it. */
+  hasMore = false;
   readonly #client: GithubClient;
   #repository: Item | null = null;
 
@@ -33,7 +35,7 @@ export class Walk {
 
   /** What may not be asked at all is left out for good, and told; it holds back nothing else. */
   get isWhole(): boolean {
-    return this.failures.every((failure) => failure.kind === 'denied');
+    return !this.hasMore && this.failures.every((failure) => failure.kind === 'denied');
   }
 
   path(...parts: readonly (string | number)[]): string {
