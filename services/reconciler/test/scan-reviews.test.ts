@@ -97,21 +97,6 @@ describe('a review', () => {
     expect(await forge.runs()).toBe(1);
   });
 
-  test('I10: of more pull requests than one look reads, the next look goes on with the others', async () => {
-    const forge = await hooked();
-    const pulls: PullRequestRecord[] = [];
-    for (let number = 1; number <= 53; number += 1) pulls.push(await aPull(forge, number));
-    await forge.look();
-    for (const pull of pulls) await aReview(forge, pull, 100 + pull.number);
-    await forge.look();
-    expect(await forge.runs()).toBe(50);
-    expect((await forge.watermark()).detail).toContain('longer than one look reads');
-    await forge.look();
-    expect(await forge.runs()).toBe(53);
-    await forge.look();
-    expect(await forge.runs()).toBe(53);
-  });
-
   test('I10: a list that cannot be read hides nothing and ends nothing: the next look finds what it held', async () => {
     const forge = await hooked();
     const pull = await aPull(forge);

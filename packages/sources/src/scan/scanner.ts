@@ -1,10 +1,10 @@
-import type { GithubClient } from '../github/client/index.js';
+import type { GithubAsker } from '../authority/ask-once.js';
 import { lookAtGithub } from '../github/scan/look-at-github.js';
 import { lookByGit } from './git-look.js';
 import type { Look, LookRequest } from './look.js';
 
 /** Looks at any source that can be looked at. Never throws. */
-export async function lookAt(request: LookRequest, client: GithubClient): Promise<Look> {
+export async function lookAt(request: LookRequest, client: GithubAsker): Promise<Look> {
   switch (request.source.kind) {
     case 'git':
       return lookByGit(request);

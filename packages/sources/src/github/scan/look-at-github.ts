@@ -1,6 +1,7 @@
 /** What changed in a repository on GitHub, in the words that its webhooks would have used (same keys, same versions). */
+
+import type { GithubAsker } from '../../authority/ask-once.js';
 import { type Look, type LookRequest, listensTo } from '../../scan/look.js';
-import type { GithubClient } from '../client/index.js';
 import { lookAtBranches } from './branches.js';
 import { lookAtChecks } from './checks.js';
 import { lookAtComments, lookAtIssues } from './issues.js';
@@ -9,7 +10,7 @@ import { lookAtReviewComments, lookAtReviews } from './reviews.js';
 import { Walk } from './walk.js';
 import { lookAtWorkflows } from './workflows.js';
 
-export async function lookAtGithub(request: LookRequest, client: GithubClient): Promise<Look> {
+export async function lookAtGithub(request: LookRequest, client: GithubAsker): Promise<Look> {
   const walk = new Walk(request, client);
   if (await walk.begin()) await lookAtAll(walk);
   const [failure] = walk.failures;

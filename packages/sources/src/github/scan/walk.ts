@@ -3,8 +3,9 @@
  * missing spoils nothing of the others.
  */
 import { z } from 'zod';
+import type { GithubAsker } from '../../authority/ask-once.js';
 import type { AnswerValidator, Change, LookRequest } from '../../scan/look.js';
-import { type GithubClient, type GithubFailure, repositoryPath } from '../client/index.js';
+import { type GithubFailure, repositoryPath } from '../client/index.js';
 import { signalOfEvent } from '../webhook.js';
 
 /** Pages of one list in one look; the rest is seen by later ones, as it changes. */
@@ -25,10 +26,10 @@ export class Walk {
   isCut = false;
   /** There is more than one look reads, and the next one goes on with it. */
   hasMore = false;
-  readonly #client: GithubClient;
+  readonly #client: GithubAsker;
   #repository: Item | null = null;
 
-  constructor(request: LookRequest, client: GithubClient) {
+  constructor(request: LookRequest, client: GithubAsker) {
     this.request = request;
     this.#client = client;
   }

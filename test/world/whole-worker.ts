@@ -16,10 +16,10 @@ import {
   temporaryDataFolder,
 } from '@headgate/testkit';
 import { createWorker } from '@headgate/worker';
-import { post, signed } from '../world/deliveries.js';
-import { TEST_SECRET } from '../world/policy.js';
-import { served } from '../world/service.js';
-import { aWorld, silent } from '../world/world.js';
+import { post, signed } from './deliveries.js';
+import { TEST_SECRET } from './policy.js';
+import { served } from './service.js';
+import { aWorld, silent } from './world.js';
 
 const TOKEN_NAME = 'HEADGATE_TEST_WHOLE_WORKER_TOKEN';
 const DEFECT = {

@@ -1,6 +1,6 @@
 /** From a signed webhook to the verdict before the lease, with nothing left out: what GitHub says then decides. */
 import { expect, test } from 'vitest';
-import { aWholeWorker } from './whole-worker.js';
+import { aWholeWorker } from '../world/whole-worker.js';
 
 const TEST_MS = 120_000;
 
@@ -18,11 +18,8 @@ test(
     closed.pull.state = 'closed';
     const lagging = await forge.aPull(5, { recordedHead: 'f'.repeat(40) });
     const mended = await forge.aPull(6);
-    repository.checkRuns.push({
-      id: 999,
-      headSha: mended.sha,
-      fields: { name: 'unit', status: 'completed', conclusion: 'success' },
-    });
+    const [check] = repository.checkRuns.filter(({ headSha }) => headSha === mended.sha);
+    if (check !== undefined) check.fields = { ...check.fields, conclusion: 'success' };
 
     const shas = [fresh, outsider, moved, closed, lagging, mended].map(({ sha }) => sha);
     const answers = await Promise.all(shas.map((sha, at) => failedCheck(at + 1, sha)));
