@@ -32,10 +32,15 @@ select headgate.uuid7(), r.tenant_id, r.id, case when s.run_id is null then 'adm
   from headgate.run r left join headgate.seal s on s.run_id = r.id
  where r.status = 'WAITING_APPROVAL';
 
--- Heartbeats leave no rows: their number and the last one stand on the lease, and are the attempt's when it ends.
+-- Heartbeats leave no rows: their number and the last one stand on the lease, and are the attempt's when it ends. What a
+-- beat changes stands together at the row's end, since the log holds a row from its first changed byte to its last.
+alter table headgate.lease rename column expires_at to expires_before;
 alter table headgate.lease
-  add column renewals integer not null default 0,
-  add column renewed_at timestamptz;
+  add column expires_at timestamptz,                  -- in no index: heartbeats stay HOT
+  add column renewed_at timestamptz,
+  add column renewals integer not null default 0;
+update headgate.lease set expires_at = expires_before;
+alter table headgate.lease alter column expires_at set not null, drop column expires_before;
 alter table headgate.attempt
   add column lease_renewals integer,
   add column lease_renewed_at timestamptz,

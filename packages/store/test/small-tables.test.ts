@@ -159,6 +159,7 @@ describe('small tables', () => {
       );
       expect(await db.service.use((c) => payloads.read(c, receiptId))).toEqual({
         mediaType: 'text/plain',
+        headers: null,
         body,
       });
     }
