@@ -115,6 +115,7 @@ describe('bytes of the log, without payload', () => {
   test('Q4: of a lease at each beat', async () => {
     await line.submit(someWork(BATCH, 70_000));
     const runs = await line.claim(await line.dispatch(BATCH));
-    expect(await perOne(() => line.beat(runs))).toBeLessThanOrEqual(150);
+    // 54 the lock, 95 the new version with the renewal's instant and number, the rest is pruning the one before.
+    expect(await perOne(() => line.beat(runs))).toBeLessThanOrEqual(165);
   });
 });

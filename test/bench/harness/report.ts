@@ -1,5 +1,8 @@
-/** Writes the result: JSON for programs, a table for people. */
-import { mkdir, writeFile } from 'node:fs/promises';
+/**
+ * Writes the result: JSON for programs, a table for people. What people wrote below the table, from "What limits what"
+ * on, stays as it is.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Machine } from './machine.js';
 import { median, ratio } from './rounds.js';
@@ -26,7 +29,16 @@ export async function writeReport(folder: string, report: Report): Promise<void>
   await mkdir(folder, { recursive: true });
   const rows = report.rows.map((row) => ({ ...row, result: resultOf(row) }));
   await writeFile(join(folder, 'performance.json'), `${JSON.stringify({ ...report, rows }, null, 2)}\n`);
-  await writeFile(join(folder, 'performance.md'), markdown(report));
+  const page = join(folder, 'performance.md');
+  await writeFile(page, markdown(report) + (await writtenBelow(page)));
+}
+
+const WRITTEN_BY_HAND = '## What limits what';
+
+async function writtenBelow(page: string): Promise<string> {
+  const before = await readFile(page, 'utf8').catch(() => '');
+  const at = before.indexOf(WRITTEN_BY_HAND);
+  return at < 0 ? '' : before.slice(at);
 }
 
 export function markdown(report: Report): string {
@@ -42,7 +54,7 @@ export function markdown(report: Report): string {
   const missing =
     report.failed.length === 0 ? [] : ['', `Not measured, because it failed: ${report.failed.join(', ')}.`];
   const effort = `- effort: ${report.isQuick ? 'quick' : 'whole'}, ${report.seconds} s`;
-  return [...INTRODUCTION, ...facts, effort, '', ...table, ...missing, '', ...LIMITS].join('\n');
+  return [...INTRODUCTION, ...facts, effort, '', ...table, ...missing, '', ''].join('\n');
 }
 
 function cells(row: Row): readonly string[] {
@@ -77,26 +89,5 @@ const INTRODUCTION = [
   'Made by `pnpm bench` (`headgate bench` in a clone); `--quick` takes under three minutes. The database is durable, and',
   'the load generator, Postgres, Redis and the services share the machine. Its figures are for orientation: what carries',
   'over is the ratio of two things measured in interleaved rounds of one run. Medians; in brackets the span of the rounds.',
-  '',
-];
-
-const LIMITS = [
-  '## What limits what',
-  '',
-  '- **A signal** costs its intake process more than the database, and one process uses one core. Where that core’s time goes',
-  '  under webhooks of 10 KB (profile by function): HTTP and Express a quarter, garbage collection 9 %, writing answers and',
-  '  statements to sockets 8 %, reading and checking the JSON 7 %, compressing the payload 7 %, encoding rows 7 %, routing and',
-  '  identity 6 %, the signature 4 %, ids 2 %. In the database the run’s row with its specification takes a fifth, its two',
-  '  events and the receipt a tenth each; each statement costs as much planning and start-up for a batch of one as of 200, so',
-  '  batches that grow under load are what makes it cheap.',
-  '- **Heartbeats stay HOT** as long as a page has room for the next version of its rows. A lease page is filled to half, so',
-  '  each row has room for one version; the next beat first removes the one before it, which it may do when no snapshot',
-  '  is older. While a long transaction pins the past, versions are kept: a page fills up, further versions go to new pages',
-  '  with an index entry each (about 450 bytes of log instead of 150), and the table grows by one version for each lease and',
-  '  beat. It recovers when the transaction ends. Vacuum is not needed for it; ending long transactions is.',
-  '- **A run’s row** holds its specification. Pages are half empty for the same reason: claim, start and end then stay HOT.',
-  '- **Dispatch** reads at most 800 heads a turn whatever waits, and nothing where no slot is free. The dispatcher’s full scan',
-  '  costs one index descent for each queue and tenant with something ready, every five seconds while something is ready.',
-  '- **The page of queues** counts every waiting item: it grows with the backlog, unlike all other pages.',
   '',
 ];
