@@ -188,7 +188,7 @@ export const REASONS = {
     422,
     'The Idempotency-Key was used before with another body.',
   ),
-  MALFORMED: reason('reject', 'none', 400, 'The payload was signed but cannot be read.'),
+  MALFORMED: reason('reject', 'none', 400, 'It came from a known sender, but cannot be read.'),
   IDEMPOTENCY_IN_FLIGHT: reason(
     'reject',
     'later',

@@ -11,6 +11,7 @@ import {
   pageQuery,
   reasonCode,
   shapeOf,
+  storableText,
   timeQuery,
   usd,
   z,
@@ -229,8 +230,8 @@ export const runResultSchema = shapeOf<RunResult>()(
 );
 
 export const cancelBody = z
-  .strictObject({ reason: z.string().max(1_000).optional() })
+  .strictObject({ reason: storableText(1_000).optional() })
   .openapi('CancelRequest');
 export const againBody = z
-  .strictObject({ cancelLive: z.boolean().default(false), reason: z.string().max(1_000).optional() })
+  .strictObject({ cancelLive: z.boolean().default(false), reason: storableText(1_000).optional() })
   .openapi('AgainRequest');
