@@ -148,9 +148,10 @@ describeWithTool('chromium', 'the web console', () => {
     await page.keyboard.type(DELIVERY);
     await page.keyboard.press('Enter');
     await page.getByText('3 signals led to 1 run (2 met a run that was there before).').waitFor();
-    expect(await page.getByText('DUPLICATE_DELIVERY').count()).toBe(1);
+    await page.getByText(/^It was decided 3 times, last refused with DUPLICATE_DELIVERY/).waitFor();
+    expect(await page.getByText('DUPLICATE_DELIVERY', { exact: true }).count()).toBe(1);
     await page.getByText(/^2 times, until/).waitFor();
-    await page.getByText('delivery-dedupe').waitFor();
+    await page.getByText('delivery-dedupe').last().waitFor();
     await window.inspect('why');
     await page.keyboard.press('/');
     await page.keyboard.type('never-came');

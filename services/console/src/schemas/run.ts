@@ -229,9 +229,7 @@ export const runResultSchema = shapeOf<RunResult>()(
     .openapi('RunResult'),
 );
 
-export const cancelBody = z
-  .strictObject({ reason: storableText(1_000).optional() })
-  .openapi('CancelRequest');
+export const cancelBody = z.strictObject({ reason: storableText(1_000).optional() }).openapi('CancelRequest');
 export const againBody = z
   .strictObject({ cancelLive: z.boolean().default(false), reason: storableText(1_000).optional() })
   .openapi('AgainRequest');
