@@ -6,6 +6,7 @@ import {
   mkdirSync,
   realpathSync,
   renameSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -51,6 +52,20 @@ export function writePrivateFile(path: string, content: string): void {
 /** The system's temporary folder that outlives a reboot, where there is one. */
 export function persistentTemp(): string {
   return existsSync('/var/tmp') ? '/var/tmp' : realpathSync(tmpdir());
+}
+
+const MEMORY_FOLDER = '/dev/shm';
+/** A cluster with its log, many times over. In a container this folder may be small. */
+const ROOM_BYTES = 4 * 1024 ** 3;
+
+/** For what need not outlive the machine: in memory where there is room, since a database is a thousand small files. */
+export function passingTemp(): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
+    return bavail * bsize >= ROOM_BYTES ? MEMORY_FOLDER : persistentTemp();
+  } catch {
+    return persistentTemp();
+  }
 }
 
 /** Sixteen hex digits that stand for a path or any other text. */

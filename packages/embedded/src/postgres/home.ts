@@ -23,6 +23,7 @@ import { join } from 'node:path';
 import {
   type DataFolder,
   ownFolderInSharedPlace,
+  passingTemp,
   persistentTemp,
   shortHash,
   writePrivateFile,
@@ -41,13 +42,20 @@ export interface PostgresHome {
   readonly logFile: string;
 }
 
-/** Finds or makes the home. `beforeErase` gets the cluster of a deleted data folder before it is erased. */
+export interface HomeOptions {
+  /** False: what it holds need not outlive the machine, and may lie in memory. */
+  readonly durable: boolean;
+  /** Gets the cluster of a deleted data folder before it is erased. */
+  readonly beforeErase: (cluster: string) => Promise<void>;
+}
+
+/** Finds or makes the home. */
 export async function openPostgresHome(
   data: DataFolder,
   runAs: RunAs | null,
-  beforeErase: (cluster: string) => Promise<void>,
+  options: HomeOptions,
 ): Promise<PostgresHome> {
-  const folder = runAs === null ? data.postgres : await placeOutside(data, runAs, beforeErase);
+  const folder = runAs === null ? data.postgres : await placeOutside(data, runAs, options);
   return {
     folder,
     cluster: join(folder, 'data'),
@@ -77,12 +85,12 @@ interface Place {
 async function placeOutside(
   data: DataFolder,
   runAs: RunAs,
-  beforeErase: (cluster: string) => Promise<void>,
+  { durable, beforeErase }: HomeOptions,
 ): Promise<string> {
   const known = readPlace(placeFile(data));
   const home = known && isStillOurs(known, data) ? known : null;
   const outside = ownFolderInSharedPlace(
-    home?.folder ?? join(persistentTemp(), `headgate-${shortHash(data.root)}`),
+    home?.folder ?? join(durable ? persistentTemp() : passingTemp(), `headgate-${shortHash(data.root)}`),
     0o711,
   );
   const folder = join(outside, 'postgres');

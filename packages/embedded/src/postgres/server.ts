@@ -41,7 +41,7 @@ export interface PostgresOptions {
   readonly logger?: EmbeddedLogger;
   /** A Postgres to use instead; null for none. Default: DATABASE_URL. */
   readonly url?: string | null;
-  /** false switches fsync and synchronous_commit off: for tests that do not ask what a crash leaves. */
+  /** false switches fsync and synchronous_commit off, and may keep it in memory: for tests that do not ask what a crash leaves. */
   readonly durable?: boolean;
   readonly maxConnections?: number;
   readonly binaries?: BinarySearch;
@@ -79,16 +79,20 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const claim = await claimName(options.dataDir, 'postgres', logger);
   try {
     const data = openDataFolder(options.dataDir);
-    const home = await openPostgresHome(data, unprivilegedUser(), clearPostmasterFile);
+    const durable = options.durable ?? true;
+    const home = await openPostgresHome(data, unprivilegedUser(), {
+      durable,
+      beforeErase: clearPostmasterFile,
+    });
     const binaries = findPostgres(options.binaries ?? defaultBinarySearch(), home.runAs, clusterMajor(home));
-    const credentials = await ensureCluster(home, binaries, options.durable ?? true);
+    const credentials = await ensureCluster(home, binaries, durable);
     const server = new PrivatePostgres({
       home,
       binaries,
       credentials,
       claim,
       logger,
-      durable: options.durable ?? true,
+      durable,
       maxConnections: options.maxConnections ?? 200,
       eraseHome: () => erasePostgresHome(data),
     });
