@@ -144,7 +144,7 @@ describe('what narrows a route', () => {
 describe('policies that an older version stored', () => {
   it('are read with what they lacked: a route without a scope took everything, and still does', () => {
     const { scope: _s, debounce: _d, maxOpenPullRequests: _m, repositoryFile: _r, ...old } = aRoute();
-    const policy = readStoredPolicy({ digest: 'd', sources: [], routes: [old] });
+    const policy = readStoredPolicy({ digest: 'd', tenants: [], sources: [], routes: [old] });
     expect(policy.routes[0]).toEqual(aRoute());
     expect(readStoredPolicy(JSON.parse(JSON.stringify(policy)))).toEqual(policy);
   });
