@@ -114,7 +114,9 @@ describe('what a command asks the instance', () => {
         nextCursor: url.includes('cursor=c2') ? 'c3' : url.includes('cursor=c1') ? 'c2' : 'c1',
       },
     }));
-    const { out, note } = await headgate(['receipts', '--reason-code', 'STALE_EVENT', '--limit', '2'], { dataDir });
+    const { out, note } = await headgate(['receipts', '--reason-code', 'STALE_EVENT', '--limit', '2'], {
+      dataDir,
+    });
     expect(out.match(/rcpt_01k/g)).toHaveLength(2);
     expect(note).toContain('--cursor c3');
     expect(heard).toHaveLength(3);

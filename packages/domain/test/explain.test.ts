@@ -450,7 +450,8 @@ describe('what stands beside the chain', () => {
     const look = { source: 'acme', repository: 'acme/api', lookedAt: at(0), outcome: 'looked', detail: null };
     const sight = { source: 'acme', lastAt: null, lastType: null, lastOutcome: null, lastReasonCode: null };
     const labelled = (quietLooks: number, outcome = 'looked') =>
-      explainNothing('x', [{ ...sight, look: { ...look, quietLooks, outcome } }], at(30)).candidates.at(-1)?.label;
+      explainNothing('x', [{ ...sight, look: { ...look, quietLooks, outcome } }], at(30)).candidates.at(-1)
+        ?.label;
     expect(labelled(3)).toContain('Last looked at 30 s ago (acme/api): nothing new was found.');
     expect(labelled(0)).toContain('what was found has its receipts');
     expect(labelled(0, 'denied')).toContain('the look failed (denied)');
