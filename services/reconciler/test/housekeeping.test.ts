@@ -172,9 +172,9 @@ describe('retention.history', () => {
     );
     await world.rows(
       `insert into headgate.schedule_request (id, schedule_id, tenant_id, kind, from_at, until_at, state, requested_by)
-       select ${late('n')}, $1, $2, 'trigger', now(), now(), case when n = 3 then 'pending' else 'done' end, 'test'
+       select ${late('n')}, $1::uuid, $2::int, 'trigger', now(), now(), case when n = 3 then 'pending' else 'done' end, 'test'
          from generate_series(1, 3) n
-       union all select headgate.uuid7(), $1, $2, 'trigger', now(), now(), 'done', 'test'`,
+       union all select headgate.uuid7(), $1::uuid, $2::int, 'trigger', now(), now(), 'done', 'test'`,
       [scheduleId, tenantId],
     );
     await world.rows(
@@ -185,8 +185,8 @@ describe('retention.history', () => {
     );
     await world.rows(
       `insert into headgate.task_signal (task_id, receipt_id, tenant_id)
-       select ${late('1')}, ${late('n')}, $1 from generate_series(1, 6000) n
-       union all select ${late('1')}, headgate.uuid7(), $1`,
+       select ${late('1')}, ${late('n')}, $1::int from generate_series(1, 6000) n
+       union all select ${late('1')}, headgate.uuid7(), $1::int`,
       [tenantId],
     );
     const reconciler = world.reconciler();
