@@ -34,7 +34,7 @@ describe('a goal at its own published branch', () => {
   it('I2: is looked at where its agent has published, works on from there, and is done when the condition holds', async () => {
     const place = await aGoalWorld(goalYaml('{ maxRuns: 3, noProgress: 9 }'));
     const first = await look(place, {});
-    expect(first.spec.target).toMatchObject({ kind: 'branch', id: 'main' });
+    expect(first.spec.target).toMatchObject({ kind: 'repository', ref: 'main' });
     expect(await place.turn()).toMatchObject([{ kind: 'working' }]);
     await publish(place, await place.claim(), 'b');
     expect(await place.turn()).toMatchObject([{ kind: 'agent-ended' }]);

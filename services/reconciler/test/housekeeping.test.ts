@@ -1,6 +1,6 @@
 /** Partitions, retention, and what is remembered for a time. */
 import { systemIds } from '@headgate/domain';
-import { deliveries, idempotencyKeys, partitions } from '@headgate/store';
+import { deliveries, idempotencyKeys, partitions, scheduleTicks } from '@headgate/store';
 import { withClient } from '@headgate/testkit';
 import { describe, expect, test } from 'vitest';
 import { holding } from './locks.js';
@@ -124,12 +124,11 @@ describe('retention.history', () => {
     const days = 91;
     await tickedFor(world, days * 24 + 4_500);
     const before = await counts(world);
-    const reconciler = world.reconciler();
     // 4 500 hours and the 91st day are past retention: two whole steps of 2 000, and a last one.
-    expect(await reconciler.tick('history')).toBe('busy');
-    expect(await reconciler.tick('history')).toBe('busy');
-    expect(await reconciler.tick('history')).toBe('idle');
-    expect(await reconciler.tick('history')).toBe('idle');
+    const step = () => world.db.service.use((c) => scheduleTicks.forget(c, 2_000, 90));
+    expect(await step()).toBe(2_000);
+    await world.reconciler().round('history');
+    expect(await step()).toBe(0);
     const [left] = await kept(world);
     expect(left?.hours).toBeLessThanOrEqual(90 * 24 + 1);
     expect(left?.ticks).toBeGreaterThanOrEqual(90 * 24 - 1);
@@ -173,9 +172,9 @@ describe('retention.history', () => {
     );
     await world.rows(
       `insert into headgate.schedule_request (id, schedule_id, tenant_id, kind, from_at, until_at, state, requested_by)
-       select ${late('n')}, $1::uuid, $2::integer, 'trigger', now(), now(), case when n = 3 then 'pending' else 'done' end, 'test'
+       select ${late('n')}, $1::uuid, $2::int, 'trigger', now(), now(), case when n = 3 then 'pending' else 'done' end, 'test'
          from generate_series(1, 3) n
-       union all select headgate.uuid7(), $1::uuid, $2::integer, 'trigger', now(), now(), 'done', 'test'`,
+       union all select headgate.uuid7(), $1::uuid, $2::int, 'trigger', now(), now(), 'done', 'test'`,
       [scheduleId, tenantId],
     );
     await world.rows(
@@ -186,14 +185,12 @@ describe('retention.history', () => {
     );
     await world.rows(
       `insert into headgate.task_signal (task_id, receipt_id, tenant_id)
-       select ${late('1')}, ${late('n')}, $1::integer from generate_series(1, 6000) n
-       union all select ${late('1')}, headgate.uuid7(), $1::integer`,
+       select ${late('1')}, ${late('n')}, $1::int from generate_series(1, 6000) n
+       union all select ${late('1')}, headgate.uuid7(), $1::int`,
       [tenantId],
     );
     const reconciler = world.reconciler();
-    expect(await reconciler.tick('history')).toBe('idle');
-    expect(await reconciler.tick('task-signals')).toBe('busy');
-    expect(await reconciler.tick('task-signals')).toBe('idle');
+    await reconciler.round('history', 'task-signals');
     const left = await world.rows<{ what: string; rows: number }>(
       `select 'observations' as what, count(*)::int as rows from headgate.observation
        union all select 'requests', count(*)::int from headgate.schedule_request

@@ -1,4 +1,4 @@
-import type { ServiceContext, TickResult } from '@headgate/service';
+import type { ServiceContext } from '@headgate/service';
 import {
   JOBS,
   type PreparedJob,
@@ -16,13 +16,6 @@ export class Ticker {
 
   constructor(context: ServiceContext, timing: Partial<ReconcilerTiming> = {}) {
     this.#jobs = prepareJobs(context, { ...RECONCILER_TIMING, ...timing }, JOBS);
-  }
-
-  /** One step of a job. */
-  async tick(name: string): Promise<TickResult> {
-    const found = this.#jobs.find(({ job }) => job.name === name);
-    if (found === undefined) throw new Error(`no such job: ${name}`);
-    return found.tick();
   }
 
   /** Each named job (none named: every one, in the order of the catalogue) until it is idle. */
