@@ -29,7 +29,7 @@ export default defineConfig({
     // Loading the modules anew for each file took as long as a third of the tests.
     isolate: false,
     // More than the cores: most tests wait for a lease, a signal or a commit, not for the processor.
-    maxWorkers: 3,
+    maxWorkers: 2,
     testTimeout: depth === 'normal' ? 30_000 : 15 * 60_000,
     hookTimeout: 60_000,
     teardownTimeout: 30_000,
