@@ -39,7 +39,6 @@ export const HOT: readonly HotStatement[] = [
   // Verdict and claim, 50 runs of 100 hinted.
   hot('dispatched_run.named', 2_000, /^queue_item_pkey$/, /^run_pkey$/, /^task_pkey$/),
   hot('dispatched_run.waiting', 1_200, /^queue_item_dispatched$/, /^run_pkey$/, /^task_pkey$/),
-  hot('queue_item.write_verdict', 1_100, /^queue_item_pkey$/),
   hot('queue_item.lock', 60, /^queue_item_pkey$/),
   hot('queue_item.delay', 120, /^queue_item_pkey$/),
   hot('queue_item.remove', 150, /^queue_item_pkey$/),

@@ -1,3 +1,4 @@
+import type { SourceReader } from '@headgate/sources';
 import { waitForSignal } from '@headgate/telemetry';
 import { dispatchRun } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +42,10 @@ describe('a slot that is free again', () => {
     const key = { concurrency: { key: 'deploy', limit: 1 } };
     const stale = await shop.seed({}, { ...key, inputVersion: '0'.repeat(40) });
     const last = await shop.seed({}, key);
-    await shop.worker({ slots: 1, attempt: nothingToDo });
+    const reader: SourceReader = {
+      readHead: () => Promise.resolve({ kind: 'head', sha: shop.headSha, observedAt: new Date() }),
+    };
+    await shop.worker({ slots: 1, attempt: nothingToDo, reader });
     await shop.reaches(first.runId, 'SUCCEEDED');
     await shop.reaches(stale.runId, 'NO_WORK');
     await shop.reaches(last.runId, 'SUCCEEDED');
