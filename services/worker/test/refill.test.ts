@@ -1,4 +1,3 @@
-import type { SourceReader } from '@headgate/sources';
 import { waitForSignal } from '@headgate/telemetry';
 import { dispatchRun } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
@@ -34,21 +33,6 @@ describe('a slot that is free again', () => {
         where b.started_at < a.finished_at`,
     );
     expect(overlaps).toEqual([]);
-  }, 90_000);
-
-  it('I6: is filled again where what was dispatched into it turns out to be stale', async () => {
-    const shop = await workshop();
-    const { first } = await oneAfterTheOther(shop, 1);
-    const key = { concurrency: { key: 'deploy', limit: 1 } };
-    const stale = await shop.seed({}, { ...key, inputVersion: '0'.repeat(40) });
-    const last = await shop.seed({}, key);
-    const reader: SourceReader = {
-      readHead: () => Promise.resolve({ kind: 'head', sha: shop.headSha, observedAt: new Date() }),
-    };
-    await shop.worker({ slots: 1, attempt: nothingToDo, reader });
-    await shop.reaches(first.runId, 'SUCCEEDED');
-    await shop.reaches(stale.runId, 'NO_WORK');
-    await shop.reaches(last.runId, 'SUCCEEDED');
   }, 90_000);
 
   it('Q13: is left to a scheduler where another dispatches just then: it is woken, and counts after both', async () => {
