@@ -1,4 +1,4 @@
-/** Issues and the comments on them. */
+/** Issues. */
 import { at, idAt, instantAt, textAt } from '../fields.js';
 import { contentVersion } from '../reading.js';
 import { OVERLAP_MS } from './pull-requests.js';
@@ -71,44 +71,4 @@ function eventsOf(walk: Walk, issue: Item, before: string | null, now: string): 
     ...(wasContent === content ? [] : [event('edited')]),
     ...added.map((label) => event('labeled', { label })),
   ];
-}
-
-export async function lookAtComments(walk: Walk): Promise<void> {
-  const { memory, since } = walk.request;
-  const query = { per_page: PER_PAGE, sort: 'updated', direction: 'desc', ...sinceQuery(walk) };
-  const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
-  const found = await walk.list(walk.path('issues', 'comments'), query, {
-    isSorted: true,
-    goesOn: (page) => untilMs !== null && (instantAt(page.at(-1), 'updated_at')?.getTime() ?? 0) >= untilMs,
-  });
-  for (const comment of found) {
-    const id = idAt(comment, 'id');
-    if (id === null) continue;
-    const fact = `comment/${id}`;
-    const version = contentVersion('comment', textAt(comment, 'body'));
-    const before = memory.get(fact)?.version ?? null;
-    if (before === version) walk.stands(fact);
-    else await noteComment(walk, comment, fact, version, before);
-  }
-}
-
-async function noteComment(
-  walk: Walk,
-  comment: Item,
-  fact: string,
-  version: string,
-  before: string | null,
-): Promise<void> {
-  const isNews = before !== null || isYoung(walk, comment);
-  if (walk.request.since === null || !isNews) {
-    walk.note(fact, version, []);
-    return;
-  }
-  const number = /\/issues\/(\d+)$/.exec(textAt(comment, 'issue_url') ?? '')?.[1];
-  const issue = number === undefined ? null : await walk.one(walk.path('issues', number));
-  // What it was said about is not known: seen again next time.
-  if (issue === null) return;
-  const action = before === null ? 'created' : 'edited';
-  const payload = { action, issue, comment, sender: comment['user'] ?? null };
-  walk.note(fact, version, [{ event: 'issue_comment', payload }]);
 }

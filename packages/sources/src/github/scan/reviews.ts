@@ -9,7 +9,7 @@
 import { idAt, instantAt, textAt } from '../fields.js';
 import { contentVersion } from '../reading.js';
 import { isDismissed, isSubmitted, reviewedPull, reviewOf } from '../reviews.js';
-import { isYoung, sinceQuery } from './issues.js';
+import { lookAtCommentsOf } from './comments.js';
 import { OVERLAP_MS } from './pull-requests.js';
 import { type Item, PER_PAGE, type Walk } from './walk.js';
 
@@ -75,50 +75,19 @@ function noteReview(walk: Walk, pull: Item, review: Item): void {
   walk.note(fact, version, isNews ? [{ event: 'pull_request_review', payload }] : []);
 }
 
-export async function lookAtReviewComments(walk: Walk): Promise<void> {
-  const { memory, since } = walk.request;
-  const query = { per_page: PER_PAGE, sort: 'updated', direction: 'desc', ...sinceQuery(walk) };
-  const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
-  const found = await walk.list(walk.path('pulls', 'comments'), query, {
-    isSorted: true,
-    goesOn: (page) => untilMs !== null && (instantAt(page.at(-1), 'updated_at')?.getTime() ?? 0) >= untilMs,
+export const lookAtReviewComments = (walk: Walk): Promise<void> =>
+  lookAtCommentsOf(walk, {
+    event: 'pull_request_review_comment',
+    list: 'pulls',
+    fact: 'review-comment',
+    about: aboutCode,
   });
-  for (const comment of found) {
-    const id = idAt(comment, 'id');
-    if (id === null) continue;
-    const fact = `review-comment/${id}`;
-    const version = contentVersion('comment', textAt(comment, 'body'));
-    const before = memory.get(fact)?.version ?? null;
-    if (before === version) walk.stands(fact);
-    else await noteComment(walk, comment, fact, version, before);
-  }
-}
 
-async function noteComment(
-  walk: Walk,
-  comment: Item,
-  fact: string,
-  version: string,
-  before: string | null,
-): Promise<void> {
-  const isNews = before !== null || isYoung(walk, comment);
-  if (walk.request.since === null || !isNews) {
-    walk.note(fact, version, []);
-    return;
-  }
+async function aboutCode(walk: Walk, comment: Item): Promise<Item | null> {
   const number = /\/pulls\/(\d+)$/.exec(textAt(comment, 'pull_request_url') ?? '')?.[1];
   const reviewId = idAt(comment, 'pull_request_review_id');
-  if (number === undefined || reviewId === null) return;
+  if (number === undefined || reviewId === null) return null;
   const pull = await walk.one(walk.path('pulls', number));
   const review = await walk.one(walk.path('pulls', number, 'reviews', reviewId));
-  // What it was said about is not known: seen again next time.
-  if (pull === null || review === null) return;
-  const action = before === null ? 'created' : 'edited';
-  const payload = {
-    action,
-    comment,
-    pull_request: reviewedPull(pull, review),
-    sender: comment['user'] ?? null,
-  };
-  walk.note(fact, version, [{ event: 'pull_request_review_comment', payload }]);
+  return pull === null || review === null ? null : { pull_request: reviewedPull(pull, review) };
 }
