@@ -8,6 +8,11 @@ import type { RunId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
 
+/** What a hint is made of. */
+const OFFER = `q.run_id as "runId", q.dispatch_no as "dispatchNo", q.queue_id as "queueId", q.tenant_id as "tenantId",
+             (select r.traceparent from headgate.run r where r.id = q.run_id) as traceparent`;
+const BACK_TO_READY = `state = 'ready', dispatched_at = null, hinted_at = null, verdict = null, verdict_at = null`;
+
 const markDispatched = statement(
   'queue_item.mark_dispatched',
   `with chosen as materialized (
@@ -19,8 +24,7 @@ const markDispatched = statement(
           hinted_at = clock_timestamp(), verdict = null, verdict_at = null
      from chosen
     where q.run_id = chosen.run_id
-   returning q.run_id as "runId", q.dispatch_no as "dispatchNo", q.queue_id as "queueId", q.tenant_id as "tenantId",
-             (select r.traceparent from headgate.run r where r.id = q.run_id) as traceparent`,
+   returning ${OFFER}`,
 );
 // What time alone brings about. Each asks `statement_timestamp()`, which an index can be searched by, where
 // `clock_timestamp()` is a filter: all that is due later would be read for what is due now. And each update names its
@@ -36,8 +40,7 @@ const dueHints = statement(
    )
    update headgate.queue_item q set hinted_at = clock_timestamp()
     where q.run_id = any (array (select run_id from due))
-   returning q.run_id as "runId", q.dispatch_no as "dispatchNo", q.queue_id as "queueId", q.tenant_id as "tenantId",
-             (select r.traceparent from headgate.run r where r.id = q.run_id) as traceparent`,
+   returning ${OFFER}`,
 );
 const takeBack = statement(
   'queue_item.take_back',
@@ -47,7 +50,7 @@ const takeBack = statement(
       order by dispatched_at, run_id limit $2 for update skip locked
    ), back as (
      update headgate.queue_item q
-        set state = 'ready', dispatched_at = null, hinted_at = null, verdict = null, verdict_at = null
+        set ${BACK_TO_READY}
       where q.run_id = any (array (select run_id from late))
      returning q.run_id, q.tenant_id, q.task_id, q.dispatch_no
    ), told as (
@@ -64,7 +67,7 @@ const undispatchAll = statement(
      select run_id from headgate.queue_item where state = 'dispatched' order by run_id for update
    ), back as (
      update headgate.queue_item q
-        set state = 'ready', dispatched_at = null, hinted_at = null, verdict = null, verdict_at = null
+        set ${BACK_TO_READY}
        from dispatched d where q.run_id = d.run_id
      returning q.run_id, q.tenant_id, q.task_id, q.dispatch_no
    )

@@ -5,11 +5,13 @@
  *                          │ another dispatches just now, or more may start than is filled here
  *                          └─► the schedulers are woken
  *
- * Slots that are being filled are spoken for: no hint is taken for them; and slots that the desk is deciding about are not
- * filled here. A slow source holds the slot of its own run only: a turn ends with its dispatch, and each item is decided by
- * itself; a run that is not started after all (stale, denied, put off) leaves its slot to the next one. Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing depends on it: a turn that
- * fails, or a wake-up that is lost, costs one look of a scheduler. A crash between dispatch and claim leaves dispatched
- * items; they are hinted after 5 s.
+ * Slots that are being filled are spoken for: no hint is taken for them; and slots that the desk is deciding about are
+ * not filled here. A slow source holds the slot of its own run only: a turn ends with its dispatch, and each item is
+ * decided by itself; a run that is not started after all (stale, denied, put off) leaves its slot to the next one.
+ *
+ * Who writes: the dispatch (see dispatch/fill, with its race), then the desk. Nothing depends on it: a turn that fails, or
+ * a wake-up that is lost, costs one look of a scheduler. A crash between dispatch and claim leaves dispatched items; they
+ * are hinted after 5 s.
  */
 import { fill } from '@headgate/dispatch';
 import type { RunId } from '@headgate/domain';
