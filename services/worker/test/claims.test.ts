@@ -143,7 +143,7 @@ describe('claims', () => {
       ]);
       await c.query("update headgate.run set status = 'QUEUED' where id = $1", [run.runId]);
     });
-    await dispatchRun(shop.db, run);
+    await shop.dispatch(run);
     await shop.reaches(run.runId, 'WAITING_CAPACITY');
     expect(await waitOf()).toBeGreaterThan(61);
     expect(await attemptsOf(shop, run)).toBe(0);
@@ -180,7 +180,7 @@ describe('claims', () => {
     held.release();
     await changed;
     // The activation took it back; it is dispatched again under the new policy.
-    await dispatchRun(shop.db, stays);
+    await shop.dispatch(stays);
     await shop.reaches(stays.runId, 'SUCCEEDED');
 
     const heldAgain = armFailPoint('worker.claim.before', 'hold@1');
@@ -189,7 +189,7 @@ describe('claims', () => {
     await heldAgain.reached;
     await policies.activate(shop.db.service, { ...shop.policy, routes: [], digest: 'third' }, 'test');
     heldAgain.release();
-    await dispatchRun(shop.db, goes);
+    await shop.dispatch(goes);
     await shop.reaches(goes.runId, 'POLICY_DENIED');
     expect(await attemptsOf(shop, goes)).toBe(0);
   }, 60_000);

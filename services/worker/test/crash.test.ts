@@ -4,7 +4,6 @@ import { dueItems, reap } from '@headgate/store';
 import type { FailPoint } from '@headgate/telemetry';
 import {
   atEnd,
-  dispatchRun,
   eventually,
   expireLease,
   followSignals,
@@ -90,7 +89,7 @@ async function takeOver(shop: Workshop, run: SeededRun): Promise<void> {
     'select state from headgate.queue_item where run_id = $1',
     [run.runId],
   );
-  if (item?.state === 'ready') await dispatchRun(shop.db, run);
+  if (item?.state === 'ready') await shop.dispatch(run);
 }
 
 async function successor(shop: Workshop): Promise<void> {

@@ -6,7 +6,6 @@ import { armFailPoint, waitForSignal } from '@headgate/telemetry';
 import {
   atEnd,
   describeWithTool,
-  dispatchRun,
   eventually,
   type FaultProxy,
   faultProxy,
@@ -103,7 +102,7 @@ describe('Q24: drain', () => {
     const next = await createWorker(shop.context, { timing: { pollMs: 50 }, settleMs: 200 });
     atEnd(() => next.stop());
     await next.start();
-    await dispatchRun(shop.db, run);
+    await shop.dispatch(run);
     await shop.reaches(run.runId, 'SUCCEEDED');
     expect((await eventsOf(shop, run.runId)).filter((type) => type === 'run.running')).toHaveLength(1);
     expect(await shop.repository.pushes()).toHaveLength(1);

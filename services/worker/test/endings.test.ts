@@ -2,7 +2,7 @@ import { formatId, type RunSpec } from '@headgate/domain';
 import { chooseSandbox, PidNamespace, ProcessGroup } from '@headgate/runtimes';
 import { approvals, dueItems } from '@headgate/store';
 import { armFailPoint } from '@headgate/telemetry';
-import { aRoute, atEnd, dispatchRun, eventually, type SeededRun, say, someLimits } from '@headgate/testkit';
+import { aRoute, atEnd, eventually, type SeededRun, say, someLimits } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { DEFECT, eventsOf, exampleAgent, rowsOf, type Workshop, workshop } from './workshop.js';
 
@@ -137,7 +137,7 @@ describe('what is published', () => {
     expect(await artifactsOf(shop, run)).toEqual(['agent.log', 'changes.patch']);
 
     expect(await say(shop.db, run, 'publish')).toMatchObject({ status: 'QUEUED' });
-    await dispatchRun(shop.db, run);
+    await shop.dispatch(run);
     await shop.reaches(run.runId, 'SUCCEEDED');
 
     expect(await shop.repository.pushes()).toHaveLength(1);
@@ -161,7 +161,7 @@ describe('what is published', () => {
         what: 'its back-off is over',
       },
     );
-    await dispatchRun(shop.db, run);
+    await shop.dispatch(run);
     await shop.reaches(run.runId, 'WAITING_APPROVAL');
     expect(await shop.repository.pushes()).toEqual([]);
     expect(await requestOf(shop, run)).toMatchObject({ subject: 'proposal', outcome: null });

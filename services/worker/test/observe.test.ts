@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ObserveSpec } from '@headgate/domain';
 import { armFailPoint } from '@headgate/telemetry';
-import { anAgent, atEnd, dispatchRun, type SeededRun } from '@headgate/testkit';
+import { anAgent, atEnd, type SeededRun } from '@headgate/testkit';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf, rowsOf, type Workshop, workshop } from './workshop.js';
 
@@ -78,7 +78,7 @@ describe('an observation by a command', () => {
       await rowsOf(shop, "update headgate.queue_item set state = 'ready', waits = null where run_id = $1", [
         run.runId,
       ]);
-      await dispatchRun(shop.db, run);
+      await shop.dispatch(run);
       await shop.reaches(run.runId, 'SUCCEEDED');
       expect(await observationOf(shop, run)).toMatchObject({ kind: 'seen', facts: { exitCode: 0 } });
     } finally {

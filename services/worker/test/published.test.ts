@@ -5,7 +5,6 @@ import type { FailPoint } from '@headgate/telemetry';
 import {
   aRoute,
   atEnd,
-  dispatchRun,
   eventually,
   expireLease,
   removeDataFolder,
@@ -39,7 +38,7 @@ async function proposed(shop: Workshop): Promise<SeededRun> {
 
 async function publish(shop: Workshop, run: SeededRun): Promise<void> {
   expect(await say(shop.db, run, 'publish')).toMatchObject({ answer: { kind: 'taken' } });
-  await dispatchRun(shop.db, run);
+  await shop.dispatch(run);
 }
 
 describe('a proposal that a person publishes', () => {
@@ -68,7 +67,7 @@ describe('a proposal that a person publishes', () => {
     expect(await say(shop.db, run, 'publish')).toMatchObject({ status: 'QUEUED' });
     await policies.activate(shop.db.service, { ...shop.policy, digest: 'another' }, 'somebody');
     await shop.context.policy.refresh();
-    await dispatchRun(shop.db, run);
+    await shop.dispatch(run);
     await shop.worker();
     await eventually(async () => ((await requestsOf(shop, run)).length === 2 ? true : null), {
       what: 'a person is asked again',
@@ -172,5 +171,5 @@ async function takeFrom(shop: Workshop, run: SeededRun): Promise<void> {
     },
     { what: 'the run is ready again' },
   );
-  await dispatchRun(shop.db, run);
+  await shop.dispatch(run);
 }

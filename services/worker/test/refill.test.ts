@@ -1,5 +1,4 @@
 import { waitForSignal } from '@headgate/telemetry';
-import { dispatchRun } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import type { AttemptBody } from '../src/run/execute.js';
 import { rowsOf, type Workshop, workshop } from './workshop.js';
@@ -16,7 +15,7 @@ async function oneAfterTheOther(shop: Workshop, count: number) {
   const key = { concurrency: { key: 'deploy', limit: 1 } };
   const [first, ...others] = await Promise.all(Array.from({ length: count }, () => shop.seed({}, key)));
   if (first === undefined) throw new Error('nothing was seeded');
-  await dispatchRun(shop.db, first);
+  await shop.dispatch(first);
   return { first, others };
 }
 

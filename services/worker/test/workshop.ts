@@ -13,7 +13,7 @@ import {
   atEnd,
   type BareRepository,
   bareRepository,
-  dispatchRun,
+  dispatchRuns,
   eventually,
   type RunSeed,
   removeDataFolder,
@@ -62,6 +62,8 @@ export interface Workshop {
   worker(options?: WorkerOptions): Promise<Service>;
   /** A run on the head of main, ready to be dispatched. */
   seed(spec?: Partial<RunSpec>, seed?: Omit<RunSeed, 'spec' | 'tenant'>): Promise<SeededRun>;
+  /** Dispatches a run that is ready: with one of the test's workers at work it may be theirs already. */
+  dispatch(run: SeededRun): Promise<void>;
   /** As `seed`, and dispatched: polling finds it. */
   offer(spec?: Partial<RunSpec>, seed?: Omit<RunSeed, 'spec' | 'tenant'>): Promise<SeededRun>;
   status(runId: RunId): Promise<{ status: RunStatus; reasonCode: string | null; detail: string | null }>;
@@ -130,9 +132,10 @@ export async function workshop(options: WorkshopOptions = {}): Promise<Workshop>
     dataDir,
     seed,
     status,
+    dispatch: (run) => dispatched(db, run),
     offer: async (spec, rest) => {
       const run = await seed(spec, rest);
-      await dispatchRun(db, run);
+      await dispatched(db, run);
       return run;
     },
     worker: async (workerOptions = {}) => {
@@ -155,6 +158,19 @@ export async function workshop(options: WorkshopOptions = {}): Promise<Workshop>
       });
     },
   };
+}
+
+/** Dispatched by this, or by a worker of the test that had a slot free and was quicker. */
+async function dispatched(db: TestStore, run: SeededRun): Promise<void> {
+  const [mine] = await dispatchRuns(db, [run]);
+  if (mine !== undefined) return;
+  const waiting = await db.service.use((c) =>
+    c.query<{ state: string }>(
+      "select state from headgate.queue_item where run_id = $1 and state <> 'dispatched'",
+      [run.runId],
+    ),
+  );
+  if (waiting.length > 0) throw new Error(`run ${run.runId} is ${waiting[0]?.state}, and was not dispatched`);
 }
 
 export const exampleAgent = (env: Readonly<Record<string, string>> = {}) =>
