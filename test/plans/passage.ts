@@ -90,7 +90,7 @@ async function dispatchSome(
   }));
   const outcome = await dispatch(db.service, {
     pairs,
-    headsPerPair: 4,
+    read: 4,
     wait: true,
     choose: ({ heads }) =>
       heads

@@ -68,7 +68,7 @@ export async function lineOver(db: Database): Promise<Line> {
     dispatch: async (count) => {
       const outcome = await dispatch(db.service, {
         pairs: [{ queueId: tenant.queueId, tenantId: tenant.id, after: null }],
-        headsPerPair: count,
+        read: count,
         wait: true,
         choose: ({ heads }) => heads.map((head) => head.runId),
       });

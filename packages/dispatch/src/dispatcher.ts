@@ -111,21 +111,16 @@ export class Dispatcher {
     await this.#learnQueues();
     const active = this.#options.policy();
     const noted = this.#ready.next(PAIRS_PER_TURN);
-    let pairs: readonly ReadyPair[] = noted;
-    let perPair = 0;
     const startedAt = performance.now();
     const outcome = await dispatch(this.#options.pool, {
       pairs: noted,
       // Where no slot is free nothing is read, and nothing is learnt: a full system costs its dispatcher one count.
-      worthReading: (all, counted) => {
+      read: (asked, counted) => {
         const capacity = offeredBy(counted);
         const freeIn = (pair: ReadyPair): number => capacity.get(pair.queueId)?.freeSlots ?? 0;
-        const worth = all.filter((pair) => freeIn(pair) > 0);
-        pairs = worth;
-        perPair = headsPerPair(worth.length, Math.max(0, ...worth.map(freeIn)));
-        return worth;
+        const pairs = asked.filter((pair) => freeIn(pair) > 0);
+        return { pairs, headsPerPair: headsPerPair(pairs.length, Math.max(0, ...pairs.map(freeIn))) };
       },
-      headsPerPair: () => perPair,
       wait: options.wait,
       choose: (snapshot) => {
         // Under another head than ours the limits may have been lowered: read it first, then choose.
@@ -134,7 +129,7 @@ export class Dispatcher {
           return [];
         }
         const selection = choose(snapshot, active);
-        this.#learn(pairs, perPair, snapshot, selection.chosen);
+        this.#learn(snapshot, selection.chosen);
         for (const skipped of selection.skipped) countDenied(skipped.reasonCode);
         return selection.chosen.map((candidate) => candidate.runId);
       },
@@ -189,11 +184,10 @@ export class Dispatcher {
   }
 
   #learn(
-    pairs: readonly ReadyPair[],
-    perPair: number,
-    { heads, held }: Pick<DispatchSnapshot, 'heads' | 'held'>,
+    { reading, heads, held }: Pick<DispatchSnapshot, 'reading' | 'heads' | 'held'>,
     chosen: readonly { runId: RunId }[],
   ): void {
+    const { pairs, headsPerPair: most } = reading;
     const taken = new Set(chosen.map((candidate) => candidate.runId));
     const keysAreHeld = held.some((row) => row.concurrencyKey !== null);
     const byPair = new Map<string, ReadyHead[]>(pairs.map((pair) => [nameOf(pair), []]));
@@ -202,7 +196,7 @@ export class Dispatcher {
       const mine = byPair.get(nameOf(pair)) ?? [];
       this.#ready.learn(pair, {
         heads: mine.length,
-        isFull: mine.length >= perPair || mine.at(-1)?.isEndOfRead === true,
+        isFull: mine.length >= most || mine.at(-1)?.isEndOfRead === true,
         chosen: mine.filter((head) => taken.has(head.runId)).length,
         last: mine.at(-1) ?? null,
         // Items of a full key are not read at all: no head does not mean no item.

@@ -14,10 +14,10 @@ import type { WorkerId } from '@headgate/domain';
 import {
   type ActivePolicy,
   type DispatchedItem,
+  type DispatchSnapshot,
   dispatch,
   type LiveWorker,
   type Pool,
-  type ReadyHead,
 } from '@headgate/store';
 import { metrics, record } from '@headgate/telemetry';
 import { capacityOf, choose } from './choose.js';
@@ -46,17 +46,14 @@ const MOST_PAIRS = 200;
 export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
   const { queueIds, slots, policy } = request;
   const startedAt = performance.now();
-  let perPair = 0;
   let isMoreLeft = false;
   const outcome = await dispatch(pool, {
     pairs: { atMost: MOST_PAIRS },
-    headsPerPair: () => perPair,
     wait: false,
-    worthReading: (all) => {
-      const mine = all.filter((pair) => queueIds.includes(pair.queueId));
-      isMoreLeft = mine.length < all.length;
-      perPair = headsPerPair(mine.length, slots);
-      return mine;
+    read: (asked) => {
+      const pairs = asked.filter((pair) => queueIds.includes(pair.queueId));
+      isMoreLeft = pairs.length < asked.length;
+      return { pairs, headsPerPair: headsPerPair(pairs.length, slots) };
     },
     choose: (snapshot) => {
       if (snapshot.policyVersion !== policy.version) {
@@ -70,7 +67,7 @@ export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
       // What is chosen above our slots is for others who have room (for slots of ours that were freed meanwhile there is a
       // turn of their own), and what stands behind the heads of a bounded read may be startable.
       isMoreLeft ||= chosen.length > mine.length && hasRoomElsewhere(snapshot.workers, request);
-      isMoreLeft ||= mine.length < Math.min(slots, room) && isCutOff(snapshot.heads, perPair);
+      isMoreLeft ||= mine.length < Math.min(slots, room) && isCutOff(snapshot);
       return mine;
     },
   });
@@ -94,8 +91,11 @@ const hasRoomElsewhere = (
   );
 
 /** Whether the read of any pair was bounded: more may stand behind what it saw. */
-function isCutOff(heads: readonly ReadyHead[], perPair: number): boolean {
+function isCutOff({ heads, reading }: Pick<DispatchSnapshot, 'heads' | 'reading'>): boolean {
   const counts = new Map<string, number>();
   for (const head of heads) counts.set(nameOf(head), (counts.get(nameOf(head)) ?? 0) + 1);
-  return heads.some((head) => head.isEndOfRead) || [...counts.values()].some((count) => count >= perPair);
+  return (
+    heads.some((head) => head.isEndOfRead) ||
+    [...counts.values()].some((count) => count >= reading.headsPerPair)
+  );
 }

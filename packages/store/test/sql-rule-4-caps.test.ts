@@ -43,7 +43,7 @@ describe('SQL rule 4: lock, then count once, then mark', () => {
     const tenant = await seedTenant(db);
     const list = await seedRuns(db, 20, { tenant });
     const pairs = [{ queueId: tenant.queueId, tenantId: tenant.id, after: null }];
-    const turn = () => dispatch(db.service, { pairs, headsPerPair: 20, wait: true, choose: withinCap });
+    const turn = () => dispatch(db.service, { pairs, read: 20, wait: true, choose: withinCap });
     await Promise.all(Array.from({ length: 6 }, turn));
     expect(await heldNow(db)).toBe(CAP);
     // A lease and a dispatched item count alike: a claim in between makes no room.
@@ -72,7 +72,7 @@ describe('SQL rule 4: lock, then count once, then mark', () => {
     const session = await serviceSession(db);
     await session.query('begin');
     await session.query("select pg_advisory_xact_lock(hashtextextended('headgate.dispatch', 0))");
-    const turn = { pairs: [], headsPerPair: 1, choose: () => [] };
+    const turn = { pairs: [], read: 1, choose: () => [] };
     expect(await dispatch(db.service, { ...turn, wait: false })).toEqual({ kind: 'locked' });
     const waiting = dispatch(db.service, { ...turn, wait: true });
     await sessionsWait(db);
@@ -132,7 +132,7 @@ describe('SQL rule 4: lock, then count once, then mark', () => {
     const seen: string[] = [];
     await dispatch(db.service, {
       pairs: [{ queueId: tenant.queueId, tenantId: tenant.id, after: null }],
-      headsPerPair: 1,
+      read: 1,
       wait: true,
       choose: ({ heads }) => {
         seen.push(...heads.map((head) => head.runId));

@@ -87,7 +87,7 @@ export const dispatcher = turning(20, async ({ db, random }) => {
   await unansweredHints(db.service, upkeep);
   await takeBackUnclaimed(db.service, upkeep);
   const pairs = (await db.service.use(readyPairs)).map((pair) => ({ ...pair, after: null }));
-  await dispatch(db.service, { pairs, headsPerPair: 20, wait: random() < 0.5, choose: withinCap(random) });
+  await dispatch(db.service, { pairs, read: 20, wait: random() < 0.5, choose: withinCap(random) });
 });
 
 export const reaper = turning(40, async ({ db, random }) => {

@@ -138,7 +138,7 @@ async function once({ queueId, tenants }: Stage, line: Line): Promise<void> {
   const asked = tenants.slice(0, PAIRS);
   const outcome = await dispatch(line.db.service, {
     pairs: asked.map((tenantId) => ({ queueId, tenantId, after: null })),
-    headsPerPair: (pairs) => headsPerPair(pairs, TAKEN),
+    read: (pairs) => ({ pairs, headsPerPair: headsPerPair(pairs.length, TAKEN) }),
     wait: true,
     choose: ({ heads }) => heads.slice(0, TAKEN).map((head) => head.runId),
   });

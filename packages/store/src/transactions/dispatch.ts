@@ -67,6 +67,7 @@ export interface Counted {
 }
 
 export interface DispatchSnapshot extends Counted {
+  readonly reading: Reading;
   readonly heads: readonly ReadyHead[];
   /** Database time. */
   readonly now: Date;
@@ -74,13 +75,17 @@ export interface DispatchSnapshot extends Counted {
 
 export type AskedPair = ReadyPair & { readonly after: ReadyCursor | null };
 
+/** Which pairs are read, and how many heads of each. */
+export interface Reading {
+  readonly pairs: readonly AskedPair[];
+  readonly headsPerPair: number;
+}
+
 export interface DispatchTurn {
   /** Pairs believed to have something ready, each with its cursor; or all that have, if they are at most so many. */
   readonly pairs: readonly AskedPair[] | { readonly atMost: number };
-  /** Those of the pairs that are worth reading now; with none the turn ends there. Default: all. */
-  readonly worthReading?: (pairs: readonly AskedPair[], counted: Counted) => readonly AskedPair[];
-  /** Read of each pair; of so many pairs. */
-  readonly headsPerPair: number | ((pairs: number) => number);
+  /** Heads read of each pair; or what is worth reading now: where that is no pair, the turn ends there. */
+  readonly read: number | ((asked: readonly AskedPair[], counted: Counted) => Reading);
   /** false: give up at once if another dispatcher holds the lock (intake, after its commit). */
   readonly wait: boolean;
   readonly choose: (snapshot: DispatchSnapshot) => readonly RunId[];
@@ -106,12 +111,12 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
     if (!isHeld) return { kind: 'locked' };
     if (asked === 'too-many') return { kind: 'too-many' };
     const counted = { policyVersion, held: heldRows, workers: live };
-    const pairs = turn.worthReading?.(asked, counted) ?? asked;
+    const { read } = turn;
+    const reading = typeof read === 'number' ? { pairs: asked, headsPerPair: read } : read(asked, counted);
+    const { pairs, headsPerPair } = reading;
     if (asked.length > 0 && pairs.length === 0) return { kind: 'dispatched', items: [] };
-    const perPair =
-      typeof turn.headsPerPair === 'number' ? turn.headsPerPair : turn.headsPerPair(pairs.length);
-    const heads = await readyItems.heads(c, pairs, perPair, fullKeys(heldRows));
-    const chosen = turn.choose({ ...counted, heads, now });
+    const heads = await readyItems.heads(c, pairs, headsPerPair, fullKeys(heldRows));
+    const chosen = turn.choose({ ...counted, reading, heads, now });
     if (chosen.length === 0) return { kind: 'dispatched', items: [] };
     return { kind: 'dispatched', items: await dispatchedItems.mark(c, chosen) };
   });

@@ -51,7 +51,7 @@ export async function dispatchRun(db: Database, run: SeededRun): Promise<number>
 export async function dispatchRuns(db: Database, list: readonly SeededRun[]): Promise<number[]> {
   const outcome = await dispatch(db.service, {
     pairs: [],
-    headsPerPair: 1,
+    read: 1,
     wait: true,
     choose: () => list.map((run) => run.runId),
   });
