@@ -66,6 +66,7 @@ export class Dispatcher {
   readonly #timing: DispatchTiming;
   readonly #ready = new ReadyTenants();
   readonly #queueKeys = new Map<number, string>();
+  #leavesSome = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -103,11 +104,20 @@ export class Dispatcher {
   }
 
   /**
+   * Whether something may be ready that the last turn left: it was turned away, had no slot, met what is blocked, or did not
+   * see the end of it.
+   */
+  get leavesSome(): boolean {
+    return this.#leavesSome;
+  }
+
+  /**
    * One turn. Returns how many runs were dispatched.
    * @param options.wait false: give up at once if another dispatcher holds the lock.
    */
   async turn(options: { readonly wait: boolean }): Promise<number> {
-    if (this.#ready.size === 0) return 0;
+    this.#leavesSome = this.#ready.size > 0;
+    if (!this.#leavesSome) return 0;
     await this.#learnQueues();
     const active = this.#options.policy();
     const noted = this.#ready.next(PAIRS_PER_TURN);
@@ -129,7 +139,8 @@ export class Dispatcher {
           return [];
         }
         const selection = choose(snapshot, active);
-        this.#learn(snapshot, selection.chosen);
+        const isAllSeen = snapshot.reading.pairs.length === this.#ready.size;
+        this.#leavesSome = !this.#learn(snapshot, selection.chosen) || !isAllSeen;
         for (const skipped of selection.skipped) countDenied(skipped.reasonCode);
         return selection.chosen.map((candidate) => candidate.runId);
       },
@@ -183,26 +194,31 @@ export class Dispatcher {
     };
   }
 
+  /** Returns whether all that was ready in the pairs read was seen, and chosen. */
   #learn(
     { reading, heads, held }: Pick<DispatchSnapshot, 'reading' | 'heads' | 'held'>,
     chosen: readonly { runId: RunId }[],
-  ): void {
+  ): boolean {
     const { pairs, headsPerPair: most } = reading;
     const taken = new Set(chosen.map((candidate) => candidate.runId));
     const keysAreHeld = held.some((row) => row.concurrencyKey !== null);
     const byPair = new Map<string, ReadyHead[]>(pairs.map((pair) => [nameOf(pair), []]));
     for (const head of heads) byPair.get(nameOf(head))?.push(head);
+    let isAll = !keysAreHeld;
     for (const pair of pairs) {
       const mine = byPair.get(nameOf(pair)) ?? [];
-      this.#ready.learn(pair, {
+      const found = {
         heads: mine.length,
         isFull: mine.length >= most || mine.at(-1)?.isEndOfRead === true,
         chosen: mine.filter((head) => taken.has(head.runId)).length,
         last: mine.at(-1) ?? null,
         // Items of a full key are not read at all: no head does not mean no item.
         mayHide: keysAreHeld,
-      });
+      };
+      this.#ready.learn(pair, found);
+      isAll &&= !found.isFull && found.chosen === found.heads;
     }
+    return isAll;
   }
 
   async #learnQueues(): Promise<void> {

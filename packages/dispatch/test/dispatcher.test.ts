@@ -62,6 +62,31 @@ describe('a turn', () => {
     expect(hints).toHaveLength(5);
   });
 
+  it('Q26: says whether it left something that may be ready', async () => {
+    const world = await aWorld();
+    await admit(world, 1);
+    const [first, second] = [aDispatcher(world), aDispatcher(world)];
+    expect(first.leavesSome).toBe(false);
+    await first.scan();
+    // No worker lives: nothing is read.
+    await first.turn({ wait: true });
+    expect(first.leavesSome).toBe(true);
+    await aWorker(world, 3);
+    expect(await first.turn({ wait: true })).toBe(1);
+    expect(first.leavesSome).toBe(false);
+
+    await admit(world, 9, 1);
+    await second.scan();
+    await world.database.service.transaction(async (c) => {
+      await c.query("select pg_advisory_xact_lock(hashtextextended('headgate.dispatch', 0))");
+      expect(await second.turn({ wait: false })).toBe(0);
+      expect(second.leavesSome).toBe(true);
+    });
+    // More than fits is there.
+    expect(await second.turn({ wait: true })).toBe(4);
+    expect(second.leavesSome).toBe(true);
+  });
+
   it('Q20: dispatches nothing while no worker of the queue lives', async () => {
     const world = await aWorld();
     await admit(world, 1);

@@ -80,7 +80,6 @@ describe('claim', () => {
       firstStartedAt: null,
       traceparent: '00-1-2-01',
       failures: { application: 0, infrastructure: 0, leaseLost: 0, rateLimit: 0 },
-      spec: aRunSpec({ workKey: run.workKey }),
     });
     expect(taken?.fencingToken).toMatch(/^\d+$/);
     const held = await rows(

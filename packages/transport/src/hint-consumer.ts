@@ -5,9 +5,9 @@
  *     queue b ──► lane ─┼─► collected           ─┤
  *     queue c ──► lane ─┘                       └─► the BullMQ jobs are finished
  *
- * One lane per queue is one loop: wait for room, take one hint (a blocking read), then as many as wait there and
- * fit, twice as many per round trip while they keep coming. What was collected is handed over as soon as no lane has
- * more to fetch, or after 2 ms: a hint that comes alone waits for no timer. Room is `wanted()` minus what was collected, handed
+ * One lane per queue is one loop: wait for room, take one hint (a blocking read) and hand it over, then as many as wait
+ * there and fit, twice as many per round trip while they keep coming. What was collected of those is handed over as soon as
+ * no lane has more to fetch, or after 2 ms: a hint that comes alone waits for nothing. Room is `wanted()` minus what was collected, handed
  * over and not settled, or is being fetched, over all lanes. Lanes that block at the same time may meet more hints
  * than there is room: what does not fit goes back to the head of its queue, and the lane waits for room again.
  *
@@ -131,6 +131,7 @@ export class HintConsumer implements Consumer {
         failures = 0;
         if (first !== null) {
           this.#take(lane, first);
+          if (this.options.collectMs === undefined) this.#handOver();
           await this.#takeWaiting(lane);
         }
       } catch (error) {

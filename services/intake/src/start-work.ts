@@ -1,6 +1,6 @@
 /**
- * Starts work right after it was admitted, so that an idle system needs no hop: one dispatch turn under a try-lock,
- * and a wake-up for the schedulers.
+ * Starts work right after it was admitted, so that an idle system needs no hop: one dispatch turn under a try-lock, and a
+ * wake-up for the schedulers where that left something.
  *
  *   admitted ─► (a turn is under way, or the last one began a moment ago: wait) ─► turn ─► wake ─► …
  *
@@ -16,7 +16,7 @@ import type { Logger } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
 
 export interface StartWorkOptions {
-  readonly dispatcher: Pick<Dispatcher, 'noteReady' | 'turn'>;
+  readonly dispatcher: Pick<Dispatcher, 'noteReady' | 'turn' | 'leavesSome'>;
   readonly bus: Pick<HintBus, 'wake'>;
   readonly logger: Logger;
 }
@@ -77,7 +77,8 @@ export class StartWork {
     try {
       await dispatcher.noteReady([...pairs.values()]);
       const started = await dispatcher.turn({ wait: false });
-      await Promise.all([...pairs.values()].map((pair) => bus.wake('ready', pair)));
+      if (dispatcher.leavesSome)
+        await Promise.all([...pairs.values()].map((pair) => bus.wake('ready', pair)));
       return started;
     } catch (fault) {
       logger.warn({ err: fault }, 'dispatch after an admission failed; a scheduler will do it');

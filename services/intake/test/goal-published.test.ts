@@ -1,14 +1,15 @@
 /** A goal whose agent has published: what it looks at next is its own branch, and what it does is put behind it there. */
 import { systemIds } from '@headgate/domain';
-import { type ClaimedRun, createLedger } from '@headgate/store';
+import { createLedger } from '@headgate/store';
 import { describe, expect, it } from 'vitest';
+import type { LeasedRun } from '../../../test/world/claims.js';
 import { aGoalWorld, type GoalWorld, goalReceipts, goalYaml, observationLines } from './goal-world.js';
 import { head } from './schedule-world.js';
 
 const BRANCH = 'agent/task_goal/run_first';
 
 /** Ends the agent's run with a confirmed push of a commit to the branch of the goal. */
-async function publish(place: GoalWorld, run: ClaimedRun, character: string): Promise<void> {
+async function publish(place: GoalWorld, run: LeasedRun, character: string): Promise<void> {
   const { runId, fencingToken, leaseId, tenantId } = run;
   const fence = { runId, fencingToken, leaseId };
   const ledger = createLedger(place.world.database.service, { tenantId, ids: systemIds, actor: 'applier' });
@@ -22,7 +23,7 @@ async function publish(place: GoalWorld, run: ClaimedRun, character: string): Pr
 }
 
 /** Asks for a look and ends it with what was seen; the observation's run is what the worker was given. */
-async function look(place: GoalWorld, facts: Parameters<GoalWorld['observe']>[1]): Promise<ClaimedRun> {
+async function look(place: GoalWorld, facts: Parameters<GoalWorld['observe']>[1]): Promise<LeasedRun> {
   await place.makeDue();
   await place.turn();
   const run = await place.claim();

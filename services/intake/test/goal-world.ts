@@ -1,8 +1,8 @@
 /** A world with a goal, a keeper's turn by hand, and a worker that ends runs as a test says. */
 import type { Undertaken } from '@headgate/admission';
 import { type ObservationFacts, type RunId, systemIds } from '@headgate/domain';
-import { type ClaimedRun, goals } from '@headgate/store';
-import { claimRuns, dispatchedItems, finishRun } from '../../../test/world/claims.js';
+import { goals } from '@headgate/store';
+import { claimRuns, dispatchedItems, finishRun, type LeasedRun } from '../../../test/world/claims.js';
 import { policyFrom } from '../../../test/world/policy.js';
 import { aDispatcher, anAdmission, aWorker, aWorld, type World } from '../../../test/world/world.js';
 import { conclude } from '../src/goal/conclude.js';
@@ -29,12 +29,12 @@ export interface GoalWorld {
   /** One turn of a keeper: what has ended, then what is due. */
   turn(change?: Partial<KeepOptions>): Promise<readonly Stepped[]>;
   /** Claims the only waiting run, as a worker would. */
-  claim(): Promise<ClaimedRun>;
+  claim(): Promise<LeasedRun>;
   /** Ends an observation with what it saw; by default a failing test. */
-  observe(run: ClaimedRun, facts?: Partial<ObservationFacts>): Promise<void>;
+  observe(run: LeasedRun, facts?: Partial<ObservationFacts>): Promise<void>;
   finish: (
-    run: ClaimedRun,
-    ...rest: Parameters<typeof finishRun> extends [World, ClaimedRun, ...infer R] ? R : never
+    run: LeasedRun,
+    ...rest: Parameters<typeof finishRun> extends [unknown, unknown, ...infer R] ? R : never
   ) => Promise<void>;
   goal(): Promise<GoalLine>;
   makeDue(): Promise<unknown>;

@@ -12,7 +12,7 @@ const runOf = (queue: string): AdmittedRun => ({
 });
 
 /** A dispatcher that starts as many runs a turn as it is told, and says when it was asked. */
-function aDispatcher(startsPerTurn: number) {
+function aDispatcher(startsPerTurn: number, leavesSome = startsPerTurn === 0) {
   const turnsAtMs: number[] = [];
   const noted: string[][] = [];
   const woken: string[] = [];
@@ -23,6 +23,7 @@ function aDispatcher(startsPerTurn: number) {
         turnsAtMs.push(performance.now());
         return startsPerTurn;
       },
+      leavesSome,
     },
     bus: { wake: async (_topic, payload) => void woken.push(JSON.stringify(payload)) },
     logger: createLogger('test', { level: 'silent' }),
@@ -40,6 +41,13 @@ describe('dispatch after an admission', () => {
     startWork.admitted([runOf('default')]);
     await vi.advanceTimersByTimeAsync(0);
     expect(turnsAtMs).toEqual([askedAtMs]);
+    expect(woken).toEqual([]);
+  });
+
+  it.each([0, 1])('wakes a scheduler where a turn that started %i left something', async (started) => {
+    const { startWork, woken } = aDispatcher(started, true);
+    startWork.admitted([runOf('default')]);
+    await vi.advanceTimersByTimeAsync(0);
     expect(woken).toEqual([JSON.stringify({ tenantId: 1, queue: 'default' })]);
   });
 

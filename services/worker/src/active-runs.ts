@@ -5,8 +5,7 @@
  * has answered for its end (or the right to write it is gone), so what is counted here is never less than the leases held.
  */
 import type { RunId, WorkerId } from '@headgate/domain';
-import type { ClaimedRun } from '@headgate/store';
-import type { ClaimedOrder } from './hints/claim-desk.js';
+import type { ClaimedOrder, LeasedRun } from './hints/claim-desk.js';
 import type { HeldLease } from './keeper/held-lease.js';
 import type { LeaseKeeper } from './keeper/keeper.js';
 import type { Finished } from './run/finisher.js';
@@ -16,7 +15,7 @@ export interface ActiveRunsParts {
   readonly keeper: LeaseKeeper;
   /** Never rejects; null: it was dropped. */
   readonly execute: (order: ClaimedOrder, lease: HeldLease, workerId: WorkerId) => Promise<Finished | null>;
-  readonly onSlotFreed: (run: ClaimedRun, finished: Finished | null) => void;
+  readonly onSlotFreed: (run: LeasedRun, finished: Finished | null) => void;
 }
 
 interface Active {

@@ -8,6 +8,7 @@ import { type Logger, record } from '@headgate/telemetry';
 import pg, { type PoolClient } from 'pg';
 import { Connection } from './connection.js';
 import { CommitUnknownError, isAfterFault, isConnectionFault, isDataFault, isTransient } from './faults.js';
+import { GatheringSocket } from './gathering-socket.js';
 
 // int8 (fencing tokens, xid8) stays text: it outgrows a JavaScript number. numeric is money: a number.
 pg.types.setTypeParser(1700, (text) => Number(text));
@@ -53,6 +54,7 @@ export class Pool {
       idleTimeoutMillis: 30_000,
       keepAlive: true,
       pipeline: true,
+      stream: () => new GatheringSocket(),
       ...(options.queryTimeoutMs === undefined
         ? {}
         : { query_timeout: options.queryTimeoutMs, connectionTimeoutMillis: options.queryTimeoutMs }),

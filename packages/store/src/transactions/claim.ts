@@ -64,6 +64,7 @@ export interface ClaimRequest {
   readonly verdictMaxAgeMs: number;
 }
 
+/** A run as its claimant holds it. The specification, which never changes, is what it was judged by. */
 export interface ClaimedRun {
   readonly runId: RunId;
   readonly tenantId: number;
@@ -72,7 +73,6 @@ export interface ClaimedRun {
   readonly generation: number;
   readonly publication: number;
   readonly inputVersion: string;
-  readonly spec: RunSpec;
   readonly source: string;
   readonly queue: string;
   readonly attemptNo: number;
@@ -114,7 +114,7 @@ const pick = statement(
 const reread = statement(
   'claim.reread',
   `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.receipt_id as "receiptId", r.generation,
-          r.publication, r.input_version as "inputVersion", r.spec, r.source, r.queue, r.sealed_at is not null as sealed,
+          r.publication, r.input_version as "inputVersion", r.spec -> 'limits' as limits, r.source, r.queue, r.sealed_at is not null as sealed,
           r.branch, r.traceparent, r.created_at as "createdAt", r.started_at as "firstStartedAt",
           r.failures_application as application, r.failures_infrastructure as infrastructure,
           r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.status,
@@ -131,7 +131,7 @@ interface Reread extends RetryCounters {
   readonly generation: number;
   readonly publication: number;
   readonly inputVersion: string;
-  readonly spec: RunSpec;
+  readonly limits: RunSpec['limits'];
   readonly source: string;
   readonly queue: string;
   readonly sealed: boolean;
@@ -147,8 +147,8 @@ interface Reread extends RetryCounters {
 const RENEW_SLACK_MS = 60_000;
 
 /** How long a claim of this run may be renewed at most: past it the reaper takes it by itself. */
-export function maxLeaseMs(spec: RunSpec): number {
-  const { sandboxStartMs, wallClockMs, verifyMs, finalizeMs } = spec.limits;
+export function maxLeaseMs({ limits }: Pick<RunSpec, 'limits'>): number {
+  const { sandboxStartMs, wallClockMs, verifyMs, finalizeMs } = limits;
   return sandboxStartMs + wallClockMs + verifyMs + finalizeMs + RENEW_SLACK_MS;
 }
 
@@ -204,7 +204,7 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
     const hint = hints.get(row.runId);
     return hint === undefined
       ? []
-      : [{ runId: row.runId, attemptId: hint.attemptId, leaseId: hint.leaseId, maxMs: maxLeaseMs(row.spec) }];
+      : [{ runId: row.runId, attemptId: hint.attemptId, leaseId: hint.leaseId, maxMs: maxLeaseMs(row) }];
   });
   const held = await leases.take(c, wanted, request.workerId, request.ttlMs);
   const heldIds = held.map((lease) => lease.runId);
@@ -276,7 +276,6 @@ function claimedRun(lease: HeldLease, row: Reread, attemptNo: number): ClaimedRu
     generation: row.generation,
     publication: row.publication,
     inputVersion: row.inputVersion,
-    spec: row.spec,
     source: row.source,
     queue: row.queue,
     attemptNo,

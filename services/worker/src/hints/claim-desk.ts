@@ -22,6 +22,7 @@ import {
   formatId,
   type Ids,
   type RunId,
+  type RunSpec,
   type WorkerId,
 } from '@headgate/domain';
 import {
@@ -61,8 +62,11 @@ export interface ClaimDeskParts extends JudgeParts {
   readonly onNotReady: () => void;
 }
 
+/** Its specification was read with the dispatch: it never changes, so the claim does not read it again. */
+export type LeasedRun = ClaimedRun & { readonly spec: RunSpec };
+
 export interface ClaimedOrder {
-  readonly run: ClaimedRun;
+  readonly run: LeasedRun;
   /** Where the source stood at the verdict; null when it was not asked. */
   readonly headSha: string | null;
 }
@@ -254,12 +258,12 @@ export class ClaimDesk {
         this.#parts.onNotReady();
         return [];
       case 'claimed': {
-        const heads = new Map(fresh.map((one) => [one.run.runId, one.headSha]));
-        this.#parts.onClaimed(
-          result.runs.map((run) => ({ run, headSha: heads.get(run.runId) ?? null })),
-          askedAtMs,
-          me.workerId,
-        );
+        const judged = new Map(fresh.map((one) => [one.run.runId, one]));
+        const orders = result.runs.flatMap((run): ClaimedOrder[] => {
+          const one = judged.get(run.runId);
+          return one === undefined ? [] : [{ run: { ...run, spec: one.run.spec }, headSha: one.headSha }];
+        });
+        this.#parts.onClaimed(orders, askedAtMs, me.workerId);
         count(result.runs);
         if (result.runs.length === 0) countEmpty(fresh, me);
         await failPoint('worker.claim.committed');

@@ -9,8 +9,9 @@ import { mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, relative } from 'node:path';
 import { artifactPath } from '@headgate/runtimes';
 import type { DataPaths } from '@headgate/service';
-import { type ArtifactRow, artifacts, type ClaimedRun, type Pool } from '@headgate/store';
+import { type ArtifactRow, artifacts, type Pool } from '@headgate/store';
 import { holdsSecret, redactText } from '@headgate/telemetry';
+import type { LeasedRun } from '../hints/claim-desk.js';
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = { log: 'text/plain', patch: 'text/x-diff' };
 
@@ -22,10 +23,10 @@ function redactedBytes(content: Buffer): Buffer {
 
 export class ArtifactShelf {
   readonly #paths: DataPaths;
-  readonly #run: ClaimedRun;
+  readonly #run: LeasedRun;
   readonly #names = new Set<string>();
 
-  constructor(paths: DataPaths, run: ClaimedRun) {
+  constructor(paths: DataPaths, run: LeasedRun) {
     this.#paths = paths;
     this.#run = run;
   }

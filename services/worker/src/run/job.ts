@@ -5,13 +5,13 @@ import { type AttemptFolders, attemptFolders, type ChosenSandbox, type Runtime }
 import type { DataPaths } from '@headgate/service';
 import {
   type ActivePolicy,
-  type ClaimedRun,
   CommitUnknownError,
   isConnectionFault,
   isTransient,
   type Pool,
 } from '@headgate/store';
 import type { Logger } from '@headgate/telemetry';
+import type { LeasedRun } from '../hints/claim-desk.js';
 import type { HeldLease } from '../keeper/held-lease.js';
 import type { LeaseKeeper } from '../keeper/keeper.js';
 import type { WorkerTiming } from '../options.js';
@@ -38,7 +38,7 @@ export interface RunParts {
 }
 
 export interface Job {
-  readonly run: ClaimedRun;
+  readonly run: LeasedRun;
   readonly headSha: string | null;
   readonly lease: HeldLease;
   readonly actor: string;
@@ -50,7 +50,7 @@ export interface Job {
   readonly startByMs: number;
 }
 
-export const foldersOf = (paths: DataPaths, run: ClaimedRun): AttemptFolders =>
+export const foldersOf = (paths: DataPaths, run: LeasedRun): AttemptFolders =>
   attemptFolders({ workspacesDir: paths.workspaces, runId: run.runId, attempt: run.attemptNo });
 
 /**

@@ -1,12 +1,12 @@
 /** The spans of an attempt, by the conventions for pipelines (`cicd.*`) and repositories (`vcs.*`). */
 import { formatId, type ReasonCode, type RunStatus, type WorkerId } from '@headgate/domain';
 import { isSha } from '@headgate/git';
-import type { ClaimedRun } from '@headgate/store';
 import { ATTR, HEADGATE_ATTR, type SpanAttributes, span } from '@headgate/telemetry';
+import type { LeasedRun } from '../hints/claim-desk.js';
 import type { Job } from './job.js';
 
 /** Of the span of one attempt: task, run, attempt, lease and worker in one place (Q32). */
-export function runAttributes(run: ClaimedRun, workerId: WorkerId): SpanAttributes {
+export function runAttributes(run: LeasedRun, workerId: WorkerId): SpanAttributes {
   const { spec } = run;
   return {
     [ATTR.pipelineName]: spec.route,
@@ -23,7 +23,7 @@ export function runAttributes(run: ClaimedRun, workerId: WorkerId): SpanAttribut
   };
 }
 
-function repositoryAttributes({ spec: { repository, target }, inputVersion }: ClaimedRun): SpanAttributes {
+function repositoryAttributes({ spec: { repository, target }, inputVersion }: LeasedRun): SpanAttributes {
   return {
     ...(repository === null
       ? {}
