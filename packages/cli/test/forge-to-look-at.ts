@@ -2,7 +2,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { atEnd } from '@headgate/testkit';
-import { type BareRepository, bareRepository, FakeGitHub, type ForgeRepository } from '@headgate/testkit/github';
+import {
+  type BareRepository,
+  bareRepository,
+  FakeGitHub,
+  type ForgeRepository,
+} from '@headgate/testkit/github';
 import { temporaryFolder } from './command-line.js';
 
 export interface ForgeToLookAt {

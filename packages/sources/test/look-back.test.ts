@@ -92,7 +92,7 @@ it('a bounded asker asks no more than it may, and says so', async () => {
     },
   };
   const asker = new BoundedAsker({ client, mostReads: 2 });
-  const question = { source: aSource(), repository: 'acme/api', path: '/x', shape: { } as never };
+  const question = { source: aSource(), repository: 'acme/api', path: '/x', shape: {} as never };
   const answers = [];
   for (let n = 0; n < 3; n += 1) answers.push((await asker.read(question)).kind);
   expect(answers).toEqual(['unchanged', 'unchanged', 'unavailable']);

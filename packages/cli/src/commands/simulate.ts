@@ -23,7 +23,9 @@ const LONGEST_MS = 90 * DAY_MS;
 export function addSimulate(program: Command, context: CommandContext): void {
   program
     .command('simulate')
-    .description('decide the signals of the last days without running anything: runs, skips, cost, differences')
+    .description(
+      'decide the signals of the last days without running anything: runs, skips, cost, differences',
+    )
     .addOption(
       new Option('--from <place>', 'receipts: what was received; forge: what the sources themselves tell')
         .choices(['receipts', 'forge'])
@@ -115,8 +117,8 @@ function endIfBlind({ looks }: SimulationReport): void {
     );
   }
   if (looks.some(({ outcome }) => outcome === 'whole' || outcome === 'partial')) return;
-  const said = looks.map(
-    ({ repository, outcome, detail }) => `${repository}: ${outcome}. ${detail ?? ''}`.trimEnd(),
+  const said = looks.map(({ repository, outcome, detail }) =>
+    `${repository}: ${outcome}. ${detail ?? ''}`.trimEnd(),
   );
   const isDenied = looks.every(({ outcome }) => outcome === 'denied');
   throw new CommandEnd(

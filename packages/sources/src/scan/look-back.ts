@@ -10,8 +10,8 @@ import type { Signal } from '@headgate/domain';
 import { AskOnce, type GithubAsker } from '../authority/ask-once.js';
 import { hasCredentials } from '../authority/source-reader.js';
 import { parseGitLocation } from '../git/location.js';
-import { recallByGit } from './git-recall.js';
 import { recallAtGithub } from '../github/scan/recall.js';
+import { recallByGit } from './git-recall.js';
 import type { Look } from './look.js';
 import { lookAt } from './scanner.js';
 import type { LookTarget } from './targets.js';
@@ -52,4 +52,3 @@ export async function lookBack(request: LookBackRequest, client: GithubAsker): P
 }
 
 const ONLY_TELLS = 'Its repository is on this machine, and it has no baseUrl: only its hook tells of it.';
-

@@ -16,7 +16,9 @@ export const gitEndpoints: readonly Endpoint[] = [
         ...(until === undefined ? [] : [`--until=${until}`]),
       ];
       const format = '--format=%H%x1f%P%x1f%cI%x1f%s';
-      const lines = await git(call.repository.git.path, ['log', format, ...span, sha, '--']).catch(() => null);
+      const lines = await git(call.repository.git.path, ['log', format, ...span, sha, '--']).catch(
+        () => null,
+      );
       if (lines === null) return notFound;
       return page(
         call,
