@@ -7,6 +7,8 @@ import {
   type GoalId,
   NO_FACTS,
   type ObservationFact,
+  type ReceiptFact,
+  type ReceiptId,
   type RunId,
   readReference,
   type ScheduleFact,
@@ -33,6 +35,15 @@ const aSchedule = (change: Partial<ScheduleFact> = {}): ScheduleFact => ({
 });
 const ofSchedule = (change: Partial<ScheduleFact>) =>
   explainSchedule({ timer: aSchedule(change), facts: NO_FACTS, waiting: null, now: NOW });
+
+const aReceipt = (minutesAgo: number): ReceiptFact => ({
+  id: `01900000-0000-7000-8000-00000000000${9 - minutesAgo}` as ReceiptId,
+  ...{ kind: 'decision', outcome: 'no-work', reasonCode: 'NOTHING_FOUND', message: 'Nothing to do.' },
+  ...{ rule: 'schedule.unchanged', route: 'tidy', existing: false, at: at(-minutesAgo) },
+  ...{ source: 'schedule/x', eventId: `${minutesAgo}`, type: 'schedule.tick', actor: 'schedule:tidy' },
+  ...{ repository: null, workKey: null, inputVersion: null, parentReceiptId: null, replayedBy: null },
+  ...{ taskId: null, runId: null },
+});
 
 const aLook = (number: number, change: Partial<ObservationFact> = {}): ObservationFact => ({
   ...{ number, outcome: 'open', detail: null, observedAt: at(-number), runId: RUN, receiptId: null },
@@ -69,6 +80,22 @@ describe('why, of a schedule', () => {
     expect(steps).toMatchObject([
       { type: 'schedule.missed', reasonCode: 'MISSED_CATCHUP', count: 3, lastAt: at(-40) },
       { type: 'schedule.fired', at: at(-10) },
+    ]);
+  });
+
+  it('I17: decisions that say the same are one step, with how many and until when', () => {
+    const receipts = [3, 2, 1].map((minute) => aReceipt(minute));
+    const ticks = receipts.map(({ id, at: firedAt }) =>
+      aTick({ nominalAt: firedAt, untilAt: firedAt, reasonCode: 'NOTHING_FOUND', receiptId: id }),
+    );
+    const { steps } = explainSchedule({
+      timer: aSchedule({ ticks }),
+      facts: { ...NO_FACTS, receipts },
+      waiting: null,
+      now: NOW,
+    });
+    expect(steps).toMatchObject([
+      { reasonCode: 'NOTHING_FOUND', message: 'Nothing to do.', at: at(-3), count: 3, lastAt: at(-1) },
     ]);
   });
 

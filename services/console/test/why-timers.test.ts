@@ -100,7 +100,7 @@ it('I17: a goal tells its looks, how far it is and when it is looked at again', 
   expect(told.summary).toContain('Look 1: the condition is not met ("two are left")');
   expect(told.summary).toContain('So far 1 of 3 runs.');
   expect(told.steps).toMatchObject([
-    { type: 'receipt.decision', runId: formatId('run', run.runId) },
     { type: 'goal.observed', runId: formatId('run', run.runId) },
+    { type: 'receipt.decision', runId: formatId('run', run.runId) },
   ]);
 });

@@ -9,6 +9,7 @@ import { isReasonCode, messageOf } from '../reasons.js';
 import { counted, durationInWords, quoted } from '../sentences.js';
 import type { Explained, Step } from './explanation.js';
 import type { Facts } from './facts.js';
+import { foldEqual } from './fold.js';
 import { stepsOf } from './steps.js';
 import { runWords, type WaitingWords } from './summary.js';
 
@@ -89,7 +90,7 @@ export function explainSchedule({ timer, facts, waiting, now }: TimerInput<Sched
     ]
       .filter((part) => part !== '')
       .join(' '),
-    steps: inOrder([...decisionsOf(facts), ...bare.map(tickStep)]),
+    steps: inOrder([...decisionsOf(facts), ...bare.map(tickStep)].map((step) => ({ step, at: step.at }))),
     candidates: [],
   };
 }
@@ -107,7 +108,10 @@ export function explainGoal({ timer, facts, waiting, now }: TimerInput<GoalFact>
     ]
       .filter((part) => part !== '')
       .join(' '),
-    steps: inOrder([...decisionsOf(facts), ...timer.observations.map(lookStep)]),
+    steps: inOrder([
+      ...timer.observations.map((look) => ({ step: lookStep(look), at: placeOf(look, facts) })),
+      ...decisionsOf(facts).map((step) => ({ step, at: step.at })),
+    ]),
     candidates: [],
   };
 }
@@ -155,9 +159,9 @@ const BUCKET_WORDS: Readonly<Record<TickFact['bucket'], string>> = {
 };
 
 const ORIGIN_WORDS: Readonly<Record<TickFact['origin'], string>> = {
-  timer: 'The time',
-  trigger: 'A "run now" at',
-  backfill: 'The back-filled time',
+  timer: 'Its time',
+  trigger: 'A "run now"',
+  backfill: 'A back-filled time',
 };
 
 function lastTickWords(ticks: readonly TickFact[], now: Date): string {
@@ -186,8 +190,21 @@ function lastLookWords(observations: readonly ObservationFact[], now: Date): str
 const liveWords = ({ runs, operations }: Facts, waiting: WaitingWords | null): readonly string[] =>
   runs.filter(({ status }) => !isTerminal(status)).map((run) => runWords(run, operations, waiting));
 
-const decisionsOf = (facts: Facts): readonly Step[] =>
-  stepsOf({ ...facts, events: [], operations: [], attempts: [], looks: [] });
+/** Whose signal it was is known here, so that equal decisions are one step. */
+function decisionsOf(facts: Facts): readonly Step[] {
+  const plain = { ...facts, events: [], operations: [], attempts: [], looks: [] };
+  const messages = new Map(facts.receipts.map(({ id, kind, message }) => [id, { kind, message }]));
+  return stepsOf(plain).map((step) => {
+    const receipt = step.receiptId === null ? undefined : messages.get(step.receiptId);
+    return receipt?.kind === 'decision' ? { ...step, message: receipt.message } : step;
+  });
+}
+
+/** A look stands before the decision that it led to: their transaction wrote them in an order of its own. */
+function placeOf({ observedAt, receiptId }: ObservationFact, { receipts }: Facts): Date {
+  const decided = receipts.find(({ id }) => id === receiptId)?.at;
+  return decided !== undefined && decided < observedAt ? decided : observedAt;
+}
 
 const NOTHING_DECIDED = { outcome: null, rule: null, actor: null } as const;
 
@@ -196,7 +213,7 @@ const tickStep = (tick: TickFact): Step => ({
   at: tick.nominalAt,
   type: `schedule.${tick.bucket}`,
   reasonCode: tick.reasonCode,
-  message: `${ORIGIN_WORDS[tick.origin]} ${tick.nominalAt.toISOString()} ${BUCKET_WORDS[tick.bucket]}.`,
+  message: `${ORIGIN_WORDS[tick.origin]} ${BUCKET_WORDS[tick.bucket]}.`,
   receiptId: tick.receiptId,
   runId: null,
   count: tick.count,
@@ -215,8 +232,8 @@ const lookStep = (look: ObservationFact): Step => ({
   lastAt: look.observedAt,
 });
 
-const inOrder = (steps: readonly Step[]): readonly Step[] =>
-  [...steps].sort((a, b) => a.at.getTime() - b.at.getTime());
+const inOrder = (placed: readonly { readonly step: Step; readonly at: Date }[]): readonly Step[] =>
+  foldEqual([...placed].sort((a, b) => a.at.getTime() - b.at.getTime()).map(({ step }) => step));
 
 function newestOf<T>(all: readonly T[], at: (one: T) => Date): T | null {
   return all.reduce<T | null>(
