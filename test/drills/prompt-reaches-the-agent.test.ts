@@ -15,7 +15,7 @@ const REPEATER = anAgent({
 });
 
 test(
-  'Q9: the prompt is filled with what the delivery brought, kept with its digest, and told to the agent to the byte',
+  'the prompt is filled with what the delivery brought, kept with its digest, and told to the agent to the byte',
   async () => {
     const cluster = await startCluster({
       layout: 'one',
@@ -54,7 +54,7 @@ test(
 );
 
 test(
-  'Q9: a prompt that would hold words of strangers is refused before there is a run',
+  'a prompt that would hold words of strangers is refused before there is a run',
   async () => {
     const cluster = await startCluster({
       layout: 'one',
