@@ -133,6 +133,51 @@ describe('headgate simulate --from forge', () => {
     expect(none.other.skipped).toEqual({ NOT_ELIGIBLE: 4 });
   });
 
+  it('I10: a repository that is younger than the span is told from its beginning', async () => {
+    const { dataDir, configure } = await aFailedCheck(NOW);
+    await configure('headgate.yaml', FIX + PUSHES);
+    const words = ['simulate', '--from', 'forge', '--since', '60d', '--json'];
+    const told = await headgate(words, { dataDir });
+    expect(JSON.parse(told.out)).toMatchObject({ signals: 2, other: { runs: 2 }, complete: true });
+  });
+
+  it('I10: a command on a pull request is read to its head, as it would be before it is decided', async () => {
+    const { dataDir, configure, daysAgo, git, repository } = await aForgeToLookAt(NOW);
+    await git.commit({ branch: 'topic', files: { 'a.txt': 'a' }, at: daysAgo(20) });
+    const pull = {
+      number: 7,
+      headRef: 'topic',
+      baseRef: 'main',
+      title: 't',
+      body: null,
+      state: 'open' as const,
+    };
+    const times = { createdAt: daysAgo(20).toISOString(), updatedAt: daysAgo(1).toISOString() };
+    repository.pulls.push({ ...pull, ...times, isMerged: false, isDraft: false });
+    repository.issues.push({
+      ...{ number: 7, title: 't', body: null, state: 'open', labels: [], pull_request: {} },
+      ...{ created_at: times.createdAt, updated_at: times.updatedAt },
+    });
+    const saidAt = daysAgo(1).toISOString();
+    const ada = { login: 'ada', id: 5, type: 'User' };
+    repository.comments.push({
+      id: 5,
+      issueNumber: 7,
+      body: '/agent fix',
+      user: ada,
+      createdAt: saidAt,
+      updatedAt: saidAt,
+    });
+    await configure(
+      'headgate.yaml',
+      '  ask: { on: [ github.issue_comment.created ], when: command.name == "fix" }\n',
+    );
+
+    const told = await headgate(['simulate', '--from', 'forge', '--json'], { dataDir });
+
+    expect(JSON.parse(told.out)).toMatchObject({ signals: 1, other: { runs: 1, skipped: {} } });
+  });
+
   it('I10: a git source is told by the dates of its commits', async () => {
     const { dataDir, configure, git, daysAgo } = await aForgeToLookAt(NOW);
     await git.commit({ branch: 'feature/old', files: { 'a.txt': 'a' }, at: daysAgo(20) });

@@ -32,7 +32,7 @@ export async function lookBack(request: LookBackRequest, client: GithubAsker): P
   const asker = new AskOnce(client);
   const recalled = source.kind === 'git' ? await recallByGit(request) : await recallAtGithub(request, asker);
   if (recalled.kind === 'failed') return recalled;
-  const look = await lookAt({ ...request, memory: recalled.memory, validators: {} }, asker);
+  const look = await lookAt({ ...request, memory: recalled.memory, validators: {}, isRecalled: true }, asker);
   if (look.kind === 'failed') return look;
   const detail = recalled.detail ?? look.detail;
   const at = (signal: Signal): Date =>
