@@ -68,6 +68,25 @@ describe('headgate config', () => {
     expect(items[0]).toMatchObject({ isActive: true, actor: expect.stringMatching(/^cli/) });
   });
 
+  it('a rollback says which version is active, in the place of which, and since when where nothing changed', async () => {
+    const { run, write } = await place();
+    const { version: first } = JSON.parse((await run('config', 'apply', '--json')).out);
+    const alone = await run('config', 'rollback', String(first));
+    expect(alone.out).toMatch(
+      /^Version \d+ is the active one already since \d{4}-\d\d-\d\dT[\d:]{8}Z \(.+\)\. Nothing was changed\.\n$/,
+    );
+    await write('headgate.yaml', YAML().replace('maxActive: 2', 'maxActive: 3'));
+    const { version: second } = JSON.parse((await run('config', 'apply', '--json')).out);
+    const back = await run('config', 'rollback');
+    expect(back.out).toBe(`✓ Version ${first} is active again, in the place of version ${second}.\n`);
+    const again = await run('config', 'rollback', String(first), '--json');
+    expect(JSON.parse(again.out)).toMatchObject({
+      version: first,
+      changed: false,
+      activatedAt: expect.stringMatching(/Z$/),
+    });
+  });
+
   it('a file with problems, a version that is not there, and no database end with what to do', async () => {
     const { run, write, dataDir } = await place();
     await write('bad.yaml', 'version: 1\nroute: {}\n');

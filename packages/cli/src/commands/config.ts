@@ -6,6 +6,7 @@ import { userInfo } from 'node:os';
 import type { Policy } from '@headgate/domain';
 import type { Activated, Pool } from '@headgate/store';
 import type { Command } from 'commander';
+import { type ActivationTold, appliedWords, rolledBackWords } from '../configuration/activation-words.js';
 import { changeLines } from '../configuration/change-lines.js';
 import { withDatabase } from '../configuration/database.js';
 import { filePolicy } from '../configuration/read-file.js';
@@ -14,7 +15,7 @@ import { settingsOf } from '../instance/find.js';
 import { runningInstance } from '../instance/running.js';
 import { shortPath } from '../terminal/problems.js';
 import { table } from '../terminal/table.js';
-import { ago, count } from '../terminal/words.js';
+import { ago } from '../terminal/words.js';
 import type { CommandContext } from './command.js';
 import { positiveInteger } from './options.js';
 
@@ -154,7 +155,8 @@ async function apply(
       'Look at it with "headgate config diff", then apply again.',
     );
   }
-  await tell(activated, shortPath(path), json === true, context);
+  const { terminal } = context;
+  await tell(activated, (told) => appliedWords(shortPath(path), told, terminal), json === true, context);
   return EXIT.done;
 }
 
@@ -181,7 +183,7 @@ async function rollback(
       'See: headgate config history',
     );
   }
-  await tell(activated, `version ${activated.version}`, json === true, context);
+  await tell(activated, (told) => rolledBackWords(told, context.terminal), json === true, context);
   return EXIT.done;
 }
 
@@ -198,18 +200,19 @@ async function versionBefore(pool: Pool): Promise<number> {
 }
 
 async function tell(
-  { version, previousVersion, isChanged, undispatched }: Activated,
-  what: string,
+  activated: Activated,
+  words: (told: ActivationTold) => string,
   isJson: boolean,
   context: CommandContext,
 ): Promise<void> {
-  const { terminal } = context;
+  const { terminal, now } = context;
+  const { policies } = await import('@headgate/store');
+  const [latest = null] = await withDatabase(context, (pool) => pool.use((c) => policies.history(c, 1)));
+  const { version, previousVersion, isChanged, undispatched } = activated;
   if (isJson) {
-    terminal.out(JSON.stringify({ version, previousVersion, changed: isChanged, undispatched }));
-  } else if (isChanged) {
-    const back = undispatched === 0 ? '' : ` ${count(undispatched, 'run')} went back into the queue.`;
-    terminal.out(`${terminal.colors.green('✓')} ${what} is active as version ${version}.${back}`);
-  } else terminal.out(`${what} is active already, as version ${version}.`);
+    const activatedAt = latest?.activatedAt ?? null;
+    terminal.out(JSON.stringify({ version, previousVersion, changed: isChanged, undispatched, activatedAt }));
+  } else terminal.out(words({ activated, latest, now: now() }));
   if (isChanged && (await runningInstance(settingsOf(context).dataDir)) !== null) {
     terminal.note('"headgate up" follows its own file: the next change of that becomes active instead.');
   }

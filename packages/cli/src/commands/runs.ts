@@ -1,6 +1,6 @@
 /** `headgate runs`: list, show, cancel, retry; publish, discard, approve and decline are in `words.ts`. */
 import { type PublicStatus, RUN_STATUSES, type RunStatus } from '@headgate/domain';
-import type { Client, Run, RunQuery } from '@headgate/sdk';
+import type { BulkRequest, Client, Run, RunQuery } from '@headgate/sdk';
 import { type Command, Option } from 'commander';
 import { EXIT, type ExitCode } from '../exit.js';
 import { clientOf, findInstance } from '../instance/find.js';
@@ -13,6 +13,7 @@ import { ago, usd } from '../terminal/words.js';
 import type { CommandContext } from './command.js';
 import { given, instantBefore, positiveInteger, timeoutOption } from './options.js';
 import { endOfRun } from './run-end.js';
+import { actOnMany, addBulkOptions, type BulkOptions, isOne } from './runs-bulk.js';
 import { addWords } from './words.js';
 
 const MAX_PAGE = 200;
@@ -62,30 +63,46 @@ export function addRuns(program: Command, context: CommandContext): void {
     .action(async (id: string, _options: unknown, command: Command) =>
       context.exit(await show(id, command.optsWithGlobals().json === true, context)),
     );
-  runs
+  const cancelling = runs
     .command('cancel')
-    .description('ask a run to stop; what it holds is given back')
-    .argument('<run>', 'run_…')
+    .description('ask a run to stop, or many; what they hold is given back')
+    .argument('[runs...]', 'run_…; or none, and what many are chosen by')
     .option('--reason <text>', 'kept in the record')
     .option('--wait', 'until it has stopped')
     .addOption(timeoutOption())
     .option('--json', 'one JSON document')
-    .action(async (id: string, _options: unknown, command: Command) =>
-      context.exit(await cancel(id, command.optsWithGlobals<ActOptions>(), context)),
+    .action(async (ids: readonly string[], _options: unknown, command: Command) =>
+      context.exit(await act('cancel', cancel, ids, command, context)),
     );
-  runs
+  addBulkOptions(cancelling, context);
+  const retrying = runs
     .command('retry')
-    .description('a new run of the same version')
-    .argument('<run>', 'run_…')
+    .description('a new run of the same version, of one or of many')
+    .argument('[runs...]', 'run_…; or none, and what many are chosen by')
     .option('--cancel-live', 'end a run of the same work that is under way')
     .option('--reason <text>', 'kept in the record')
     .option('--wait', 'follow the new run to its end; exit 1 unless it succeeds')
     .addOption(timeoutOption())
     .option('--json', 'one JSON document')
-    .action(async (id: string, _options: unknown, command: Command) =>
-      context.exit(await retry(id, command.optsWithGlobals<ActOptions>(), context)),
+    .action(async (ids: readonly string[], _options: unknown, command: Command) =>
+      context.exit(await act('replay', retry, ids, command, context)),
     );
+  addBulkOptions(retrying, context);
   addWords(runs, context);
+}
+
+function act(
+  action: BulkRequest['action'],
+  actOnOne: (id: string, options: ActOptions, context: CommandContext) => Promise<ExitCode>,
+  ids: readonly string[],
+  command: Command,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const options = command.optsWithGlobals<ActOptions & BulkOptions>();
+  const [id] = ids;
+  return id !== undefined && isOne(ids, options)
+    ? actOnOne(id, options, context)
+    : actOnMany(action, ids, options, context);
 }
 
 async function list(options: ListOptions, context: CommandContext): Promise<ExitCode> {

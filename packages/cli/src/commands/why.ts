@@ -9,7 +9,10 @@ export function addWhy(program: Command, context: CommandContext): void {
   program
     .command('why')
     .description('why something ran, waits, or did not run')
-    .argument('<anything>', 'a delivery id, receipt, run, task, work key, owner/repo#7, GitHub URL or commit')
+    .argument(
+      '<anything>',
+      'a delivery id, receipt, run, task, schedule, goal, work key, owner/repo#7, GitHub URL or commit',
+    )
     .option('--json', 'one JSON document')
     .action(async (ref: string, _options: unknown, command: Command) =>
       context.exit(await why(ref, command.optsWithGlobals().json === true, context)),

@@ -12,6 +12,7 @@ import { withoutOrdinarySteps } from './ordinary-steps.js';
 import { outcomeColor } from './outcome.js';
 import type { Terminal } from './terminal.js';
 import { timeOfDay } from './words.js';
+import { wrapped } from './wrap.js';
 
 interface Branch {
   readonly step: ExplanationStep;
@@ -34,34 +35,51 @@ export function explanationTree(explanation: Explanation, terminal: Terminal): s
         ? []
         : [colors.dim(`${told.leftOut} ordinary steps: headgate why ${step.runId}`)]),
     ];
+    const stem = twigs.length === 0 ? trunk : `${trunk}   │`;
     return [
-      `${colors.dim(edge)} ${stepLine(step, terminal)}`,
-      ...twigs.map(
-        (line, at) => `${colors.dim(`${trunk}   ${at === twigs.length - 1 ? '└' : '├'}`)} ${line}`,
-      ),
+      ...wrapped(`${colors.dim(edge)} ${stepLine(step, terminal)}`, terminal, hanging(stem, 2, colors)),
+      ...twigs.flatMap((line, at) => {
+        const isLastTwig = at === twigs.length - 1;
+        const twig = `${colors.dim(`${trunk}   ${isLastTwig ? '└' : '├'}`)} ${line}`;
+        return wrapped(twig, terminal, hanging(`${trunk}   ${isLastTwig ? ' ' : '│'}`, 6, colors));
+      }),
     ];
   });
   return [
     `${colors.dim('why')}  ${colors.bold(ref)}${kind === 'none' ? '' : colors.dim(`  (${kind})`)}`,
-    summary,
+    ...wrapped(summary, terminal),
     ...lines,
     ...(waiting === null
       ? []
       : [
-          `${colors.dim('└')} ${colors.yellow('○ waits')} since ${timeOfDay(waiting.since)}  ${waiting.reasonCode}: ${waiting.message}`,
-          `      starts when ${waiting.wouldStartWhen}`,
+          ...wrapped(
+            `${colors.dim('└')} ${colors.yellow('○ waits')} since ${timeOfDay(waiting.since)}  ${waiting.reasonCode}: ${waiting.message}`,
+            terminal,
+            ' '.repeat(6),
+          ),
+          ...wrapped(`      starts when ${waiting.wouldStartWhen}`, terminal, ' '.repeat(8)),
         ]),
     ...(candidates.length === 0
       ? []
       : [
           '',
           kind === 'none' ? 'What to look at:' : 'It may also mean:',
-          ...candidates.map(({ kind, id, label }) =>
-            kind === 'check' || label === id ? `  ${label}` : `  ${id}  ${colors.dim(label)}`,
+          ...candidates.flatMap(({ kind, id, label }) =>
+            wrapped(
+              kind === 'check' || label === id ? `  ${label}` : `  ${id}  ${colors.dim(label)}`,
+              terminal,
+              ' '.repeat(4),
+            ),
           ),
         ]),
   ].join('\n');
 }
+
+/** What stands before a step's further lines: the tree goes on, and the text begins under the step's own. */
+const hanging = (stem: string, indent: number, colors: Terminal['colors']): string =>
+  `${colors.dim(stem)}${' '.repeat(Math.max(0, indent + TIME_WIDTH - stem.length))}`;
+/** `13:50:01` and the gap behind it. */
+const TIME_WIDTH = 10;
 
 /** A decision begins a branch. What became of a run hangs below the first decision that names it. */
 function grow(steps: readonly ExplanationStep[]): readonly Branch[] {

@@ -24,6 +24,7 @@ const EXAMPLES = [
   ['9f31c2a', 'a commit: at least 7 characters'],
   ['https://github.com/acme/api/pull/7', 'an address of the forge'],
   ['run_… task_… rcpt_…', 'an id of ours'],
+  ['sch_… goal_…', 'a schedule or a goal'],
   ['42/pr/7/check/unit', 'a work key'],
 ] as const;
 

@@ -1,7 +1,17 @@
 import type { ReceiptId, RunId } from '../ids.js';
 import type { Outcome } from '../outcome.js';
 
-export type ExplanationKind = 'delivery' | 'receipt' | 'workKey' | 'task' | 'run' | 'url' | 'sha' | 'none';
+export type ExplanationKind =
+  | 'delivery'
+  | 'receipt'
+  | 'workKey'
+  | 'task'
+  | 'run'
+  | 'schedule'
+  | 'goal'
+  | 'url'
+  | 'sha'
+  | 'none';
 
 /** One thing that happened, with the rule that decided it. */
 export interface Step {

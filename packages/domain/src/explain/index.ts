@@ -8,3 +8,4 @@ export type {
 export * from './facts.js';
 export * from './reference.js';
 export type { WaitingWords } from './summary.js';
+export * from './timers.js';

@@ -2,13 +2,15 @@
  * What a person pasted: a delivery id, an id of ours, a work key, `owner/repo#7`, a URL of the forge, a SHA. A text
  * may be several of these; each reading is tried in turn, the surest first. Nothing here is ever fetched.
  */
-import { parseId, type ReceiptId, type RunId, type TaskId } from '../ids.js';
+import { type GoalId, parseId, type ReceiptId, type RunId, type ScheduleId, type TaskId } from '../ids.js';
 
 /** One reading of a reference: what to look for. */
 export type Reading =
   | { readonly kind: 'receipt'; readonly receiptId: ReceiptId }
   | { readonly kind: 'run'; readonly runId: RunId }
   | { readonly kind: 'task'; readonly taskId: TaskId }
+  | { readonly kind: 'schedule'; readonly scheduleId: ScheduleId }
+  | { readonly kind: 'goal'; readonly goalId: GoalId }
   /** `eventId` as given; stored ones may have the hook's id before it (`<hook>/<GUID>`). */
   | { readonly kind: 'delivery'; readonly eventId: string }
   | { readonly kind: 'workKey'; readonly workKey: string }
@@ -58,7 +60,11 @@ function readOwnId(ref: string): Reading | null {
   const runId = parseId('run', ref);
   if (runId !== null) return { kind: 'run', runId };
   const taskId = parseId('task', ref);
-  return taskId === null ? null : { kind: 'task', taskId };
+  if (taskId !== null) return { kind: 'task', taskId };
+  const scheduleId = parseId('sch', ref);
+  if (scheduleId !== null) return { kind: 'schedule', scheduleId };
+  const goalId = parseId('goal', ref);
+  return goalId === null ? null : { kind: 'goal', goalId };
 }
 
 /** Anything may be a work key, which is opaque, or an event id. */

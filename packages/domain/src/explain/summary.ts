@@ -37,7 +37,12 @@ function openingOf(decisions: readonly ReceiptFact[], runs: readonly RunFact[]):
   return `${counted(decisions.length, 'signal')} led to ${counted(runs.length, 'run')}${tail}.`;
 }
 
-function runWords(run: RunFact, operations: readonly OperationFact[], waiting: WaitingWords | null): string {
+/** One sentence on where it stands. */
+export function runWords(
+  run: RunFact,
+  operations: readonly OperationFact[],
+  waiting: WaitingWords | null,
+): string {
   const name = `${formatId('run', run.id)} (${run.route}, generation ${run.generation}${lineageWords(run)})`;
   const reason = run.reasonCode !== null && isReasonCode(run.reasonCode) ? messageOf(run.reasonCode) : '';
   const why = [reason, run.reasonDetail ?? ''].filter((part) => part !== '').join(' ');

@@ -2,11 +2,21 @@ import type { Outcome, ReasonCode } from '@headgate/domain';
 import type { Waiting } from './run.js';
 import type { Instant } from './shared.js';
 
-export type ExplainedKind = 'delivery' | 'receipt' | 'workKey' | 'task' | 'run' | 'url' | 'sha' | 'none';
+export type ExplainedKind =
+  | 'delivery'
+  | 'receipt'
+  | 'workKey'
+  | 'task'
+  | 'run'
+  | 'schedule'
+  | 'goal'
+  | 'url'
+  | 'sha'
+  | 'none';
 
 export interface ExplanationStep {
   readonly at: Instant;
-  /** `receipt.decision`, `receipt.closing`, `run.claimed`, `attempt.lost`, `operation.confirmed` … */
+  /** `receipt.decision`, `receipt.closing`, `run.claimed`, `attempt.lost`, `operation.confirmed`, `schedule.missed`, `goal.observed` … */
   readonly type: string;
   /** Of a receipt; null for what happened to a run. */
   readonly outcome: Outcome | null;
@@ -29,7 +39,7 @@ export interface ExplanationCandidate {
   readonly label: string;
 }
 
-/** The causal chain behind anything: a delivery, a key, a run, a URL, a commit. */
+/** The causal chain behind anything: a delivery, a key, a run, a schedule, a goal, a URL, a commit. */
 export interface Explanation {
   readonly ref: string;
   readonly kind: ExplainedKind;

@@ -27,6 +27,8 @@ export interface LookRequest {
   readonly validators: Readonly<Record<string, AnswerValidator>>;
   /** When it was last seen whole. Null: never, so all there is was there before. */
   readonly since: Date | null;
+  /** The memory was put together from the source's history: what is not in it was not there. Absent: it was kept. */
+  readonly isRecalled?: boolean;
   readonly now: Date;
   readonly signal: AbortSignal;
 }

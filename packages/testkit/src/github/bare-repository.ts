@@ -28,6 +28,8 @@ export interface CommitOptions {
   /** Path to text; null removes the file. */
   readonly files: Readonly<Record<string, string | null>>;
   readonly message?: string;
+  /** When it was made; a minute after the one before by default. */
+  readonly at?: Date;
 }
 
 export interface CommitRecord {
@@ -111,7 +113,8 @@ export class BareRepository {
     commit: CommitOptions & { readonly branch: string; readonly parent: string | null },
   ): string {
     this.#commits += 1;
-    const seconds = FIRST_COMMIT_SECONDS + this.#commits * COMMIT_INTERVAL_SECONDS;
+    const nextSeconds = FIRST_COMMIT_SECONDS + this.#commits * COMMIT_INTERVAL_SECONDS;
+    const seconds = commit.at === undefined ? nextSeconds : Math.floor(commit.at.getTime() / 1000);
     const files = Object.entries(commit.files).flatMap(([name, text]) =>
       text === null ? [`D ${name}`] : [`M 100644 inline ${name}`, data(text)],
     );

@@ -1,11 +1,38 @@
 /** Objects of git as the API shows them. */
-import { notFound } from './answers.js';
+import { notFound, page } from './answers.js';
 import type { Endpoint } from './endpoint.js';
 import { git } from './git-command.js';
 
 const OBJECT = /^[0-9a-f]{40}$/;
 
 export const gitEndpoints: readonly Endpoint[] = [
+  {
+    method: 'get',
+    path: '/commits',
+    handle: async (call) => {
+      const { sha = call.repository.git.defaultBranch, since, until } = call.query;
+      const span = [
+        ...(since === undefined ? [] : [`--since=${since}`]),
+        ...(until === undefined ? [] : [`--until=${until}`]),
+      ];
+      const format = '--format=%H%x1f%P%x1f%cI%x1f%s';
+      const lines = await git(call.repository.git.path, ['log', format, ...span, sha, '--']).catch(
+        () => null,
+      );
+      if (lines === null) return notFound;
+      return page(
+        call,
+        lines.split('\n').flatMap((line) => {
+          const [id = '', parents = '', date = '', message = ''] = line.split('\x1f');
+          const committer = { name: 'A Colleague', date };
+          const of = parents === '' ? [] : parents.split(' ');
+          return id === ''
+            ? []
+            : [{ sha: id, commit: { message, committer }, parents: of.map((parent) => ({ sha: parent })) }];
+        }),
+      );
+    },
+  },
   {
     method: 'get',
     path: '/git/trees/:sha',

@@ -25,6 +25,7 @@ async function pullJson(call: Call, pull: PullRequestRecord) {
     base: await side(pull.baseRef),
     created_at: pull.createdAt,
     updated_at: pull.updatedAt,
+    closed_at: pull.state === 'closed' ? pull.updatedAt : null,
     merged_at: pull.isMerged ? pull.updatedAt : null,
     user: pull.user ?? { login: pull.author ?? 'octocat', id: 2, type: 'User' },
     author_association: pull.association ?? 'MEMBER',

@@ -35,13 +35,16 @@ const MAX_ROWS = 300;
 const NOTHING: Found = { receiptIds: [], runIds: [], taskIds: [] };
 
 /** Null: this reading finds nothing. */
-export async function find(c: Connection, reading: Reading): Promise<Found | null> {
+export async function find(
+  c: Connection,
+  reading: Exclude<Reading, { kind: 'schedule' | 'goal' }>,
+): Promise<Found | null> {
   const found = await lookUp(c, reading);
   const isEmpty = found.receiptIds.length + found.runIds.length + found.taskIds.length === 0;
   return isEmpty ? null : found;
 }
 
-async function lookUp(c: Connection, reading: Reading): Promise<Found> {
+async function lookUp(c: Connection, reading: Parameters<typeof find>[1]): Promise<Found> {
   switch (reading.kind) {
     case 'receipt':
       return { ...NOTHING, receiptIds: await receiptIds(c, sql`id = ${reading.receiptId}::uuid`) };

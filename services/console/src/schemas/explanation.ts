@@ -8,7 +8,18 @@ export const explanationSchema = shapeOf<Explanation>()(
   z
     .object({
       ref: z.string(),
-      kind: z.enum(['delivery', 'receipt', 'workKey', 'task', 'run', 'url', 'sha', 'none']),
+      kind: z.enum([
+        'delivery',
+        'receipt',
+        'workKey',
+        'task',
+        'run',
+        'schedule',
+        'goal',
+        'url',
+        'sha',
+        'none',
+      ]),
       summary: z.string(),
       steps: z.array(
         z.object({

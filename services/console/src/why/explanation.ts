@@ -14,6 +14,7 @@ import type { ServiceContext } from '@headgate/service';
 import { type Connection, databaseNow } from '@headgate/store';
 import type { Caller } from '../auth/index.js';
 import { find, instantOf, loadFacts, sourceSights, type WaitingReader } from '../queries/index.js';
+import { findTimer, type TimerReading } from './timers.js';
 
 export async function explanationOf(
   context: ServiceContext,
@@ -23,7 +24,8 @@ export async function explanationOf(
   ref: string,
 ): Promise<Explanation> {
   for (const reading of readReference(ref)) {
-    const found = await find(c, reading);
+    const timer = isTimer(reading) ? await findTimer(c, reading) : null;
+    const found = isTimer(reading) ? (timer?.found ?? null) : await find(c, reading);
     if (found === null) continue;
     const { facts, isCut } = await loadFacts(c, found);
     const reasons = await waitingOf(
@@ -32,21 +34,22 @@ export async function explanationOf(
     );
     const run = newestWaiting(facts.runs, reasons);
     const waiting = run === null ? null : (reasons.get(run.id) ?? null);
-    const explained = explain({
-      ref,
-      kind: kindOf(reading, ref),
-      facts,
-      waiting:
-        run === null || waiting === null
-          ? null
-          : { runId: run.id, message: waiting.message, wouldStartWhen: waiting.wouldStartWhen },
-      isCut,
-    });
+    const words =
+      run === null || waiting === null
+        ? null
+        : { runId: run.id, message: waiting.message, wouldStartWhen: waiting.wouldStartWhen };
+    const explained =
+      timer === null
+        ? explain({ ref, kind: kindOf(reading, ref), facts, waiting: words, isCut })
+        : timer.explain(facts, words, await databaseNow(c));
     return answerOf(ref, explained, waiting);
   }
   const sources = await sourceSights(c, configuredSources(context, caller));
   return answerOf(ref, explainNothing(ref, sources, await databaseNow(c)), null);
 }
+
+const isTimer = (reading: Reading): reading is TimerReading =>
+  reading.kind === 'schedule' || reading.kind === 'goal';
 
 function newestWaiting(
   runs: readonly RunFact[],

@@ -8,10 +8,11 @@ const MOST_LIVELY = 50;
 
 /** Notes where each branch stands; gives the heads of the default branch and of those that moved lately. */
 export async function lookAtBranches(walk: Walk, tells: boolean): Promise<readonly string[]> {
-  const { memory, since, now, repository } = walk.request;
+  const { memory, since, now, repository, isRecalled = false } = walk.request;
   const found = await walk.list(walk.path('branches'), { per_page: PER_PAGE }, { isSorted: false });
   // Branches were never seen, though the repository was: this look is their first.
-  const isFirst = since === null || ![...memory.keys()].some((fact) => fact.startsWith('branch/'));
+  const isKnown = isRecalled || [...memory.keys()].some((fact) => fact.startsWith('branch/'));
+  const isFirst = since === null || !isKnown;
   const heads = new Map<string, { sha: string; changedAt: Date }>();
   for (const [fact, { version, changedAt }] of memory) {
     if (fact.startsWith('branch/')) heads.set(fact.slice('branch/'.length), { sha: version, changedAt });

@@ -19,13 +19,7 @@ export const isYoung = ({ request: { since } }: Walk, item: Item): boolean => {
 
 export async function lookAtIssues(walk: Walk): Promise<void> {
   const { memory, since } = walk.request;
-  const query = {
-    per_page: PER_PAGE,
-    sort: 'updated',
-    direction: 'desc',
-    state: since === null ? 'open' : 'all',
-  };
-  const found = await walk.list(walk.path('issues'), { ...query, ...sinceQuery(walk) }, { isSorted: true });
+  const found = await walk.list(walk.path('issues'), issuesQuery(walk), { isSorted: true });
   for (const issue of found) {
     const number = idAt(issue, 'number');
     // The list holds pull requests, too.
@@ -37,6 +31,14 @@ export async function lookAtIssues(walk: Walk): Promise<void> {
     else walk.note(fact, version, since === null ? [] : eventsOf(walk, issue, before, version));
   }
 }
+
+export const issuesQuery = (walk: Walk): Record<string, string | number> => ({
+  per_page: PER_PAGE,
+  sort: 'updated',
+  direction: 'desc',
+  state: walk.request.since === null ? 'open' : 'all',
+  ...sinceQuery(walk),
+});
 
 const labelsOf = (issue: Item): readonly Item[] => {
   const labels = issue['labels'];
@@ -51,6 +53,30 @@ function versionOf(issue: Item): string {
     .map((label) => textAt(label, 'name'))
     .sort();
   return [textAt(issue, 'state') ?? '', content, ...labels].join(SEPARATOR);
+}
+
+/** The version that one had before these events, oldest first. Edits of its text are no events: as it is now. */
+export function issueAsItWas(issue: Item, events: readonly Item[]): string {
+  let state = textAt(issue, 'state');
+  const labels = new Set(labelsOf(issue).map((label) => textAt(label, 'name')));
+  for (const event of events.toReversed()) {
+    const label = textAt(event, 'label', 'name');
+    switch (textAt(event, 'event')) {
+      case 'labeled':
+        labels.delete(label);
+        break;
+      case 'unlabeled':
+        labels.add(label);
+        break;
+      case 'closed':
+        state = 'open';
+        break;
+      case 'reopened':
+        state = 'closed';
+        break;
+    }
+  }
+  return versionOf({ ...issue, state, labels: [...labels].map((name) => ({ name })) });
 }
 
 function eventsOf(walk: Walk, issue: Item, before: string | null, now: string): readonly EventPayload[] {

@@ -14,13 +14,8 @@ export interface PullsSeen {
 /** Notes the state of each pull request. */
 export async function lookAtPullRequests(walk: Walk, tells: boolean): Promise<PullsSeen> {
   const { memory, since } = walk.request;
-  const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
-  const found = await walk.list(
-    walk.path('pulls'),
-    // The first look notes what is open; later ones follow what moves.
-    { per_page: PER_PAGE, sort: 'updated', direction: 'desc', state: since === null ? 'open' : 'all' },
-    { isSorted: true, goesOn: (page) => untilMs === null || oldest(page) >= untilMs },
-  );
+  const { query, options } = pullsQuery(walk);
+  const found = await walk.list(walk.path('pulls'), query, options);
   const open = new Map<string, string>();
   for (const [fact, { version }] of memory) {
     const [state = '', , sha = '', home = ''] = fact.startsWith('pr/') ? version.split(':') : [];
@@ -41,6 +36,18 @@ export async function lookAtPullRequests(walk: Walk, tells: boolean): Promise<Pu
   return { moved: found, heads: [...open.values()] };
 }
 
+/** The first look notes what is open; later ones follow what moves. */
+export function pullsQuery({ request: { since } }: Walk) {
+  const untilMs = since === null ? null : since.getTime() - OVERLAP_MS;
+  return {
+    query: { per_page: PER_PAGE, sort: 'updated', direction: 'desc', state: since === null ? 'open' : 'all' },
+    options: {
+      isSorted: true,
+      goesOn: (page: readonly Item[]) => untilMs === null || oldest(page) >= untilMs,
+    },
+  };
+}
+
 const oldest = (page: readonly Item[]): number => instantAt(page.at(-1), 'updated_at')?.getTime() ?? 0;
 
 /** `open:draft:{sha}:own`, `closed:ready:{sha}:fork`. */
@@ -48,6 +55,13 @@ function versionOf(pull: Item, sha: string): string {
   const home = idAt(pull, 'head', 'repo', 'id') === idAt(pull, 'base', 'repo', 'id') ? 'own' : 'fork';
   const draft = at(pull, 'draft') === true ? 'draft' : 'ready';
   return `${textAt(pull, 'state') === 'open' ? 'open' : 'closed'}:${draft}:${sha}:${home}`;
+}
+
+/** The version that one had when its head was `sha`. Whether it was a draft nobody keeps: as it is now. */
+export function pullAsItWas(pull: Item, sha: string, at: Date): string {
+  const closedAt = instantAt(pull, 'closed_at');
+  const wasOpen = closedAt !== null && closedAt.getTime() >= at.getTime();
+  return versionOf(wasOpen ? { ...pull, state: 'open' } : pull, sha);
 }
 
 function eventsOf(
