@@ -53,16 +53,22 @@ import { newApproval, newQueueItem, newRun } from './run-rows.js';
 import { tellPublications } from './tell-publications.js';
 import { type Written, writeWaiting } from './write-waiting.js';
 
+/**
+ * @param onDecided given where the transaction is this batch alone: told what is about to be written, since COMMIT may be sent
+ * with it and must then be read back by it. Without it COMMIT is the caller's.
+ */
 export async function admitBatch(
   c: Connection,
   batch: readonly Prepared[],
   context: BatchContext,
+  onDecided?: (decisions: readonly Decision[]) => void,
 ): Promise<readonly Decision[]> {
   const state = await loadState(c, batch, context);
   const decisions = decideBatch(
     state,
     batch.map((prepared) => prepared.candidate),
   );
+  onDecided?.(decisions);
   const byReceipt = new Map(batch.map((prepared) => [prepared.candidate.receiptId, prepared]));
   const preparedOf = (decision: Decision): Prepared => {
     const found = byReceipt.get(decision.candidate.receiptId);
@@ -70,12 +76,25 @@ export async function admitBatch(
     return found;
   };
   const written: Written = { batch, state, decisions, preparedOf };
+  if (onDecided !== undefined && writesInOneGo(written, context)) {
+    await c.last(() => writeDecisions(c, written, context));
+    return decisions;
+  }
   await writeDecisions(c, written, context);
   await stopOthers(c, decisions);
   await writeWaiting(c, written, context);
   await tellPeople(c, written, context);
   return decisions;
 }
+
+/** What needs no answer of anything written before it. All else is written in steps. */
+const AT_ONCE: ReadonlySet<AdmissionWrite['kind']> = new Set(['admit', 'attach', 'latest', 'task']);
+
+/** Whether a batch has no more to write than its decisions, as most have. */
+const writesInOneGo = ({ batch, decisions }: Written, { active }: BatchContext): boolean =>
+  decisions.every(({ writes }) => writes.every(({ kind }) => AT_ONCE.has(kind))) &&
+  batch.every(({ submission, file }) => submission.promotes == null && file?.isRequested !== true) &&
+  active.policy.routes.every((route) => route.repositoryFile === null);
 
 type WriteOf<Kind extends AdmissionWrite['kind']> = Extract<AdmissionWrite, { kind: Kind }>;
 

@@ -129,12 +129,13 @@ export class BatchWriter {
     let decided: readonly Decision[] = [];
     return this.#options.pool.transaction(
       async (c) => {
-        decided = await admitBatch(c, batch, context);
-        return decided;
+        return await admitBatch(c, batch, context, (decisions) => {
+          decided = decisions;
+        });
       },
       {
         // COMMIT without an answer: all receipts of the batch stand, or none does. `decided` is what the last try
-        // wrote to its end; one that met the rows of an earlier try never got there.
+        // wrote, or was about to.
         readBack: async (c) => {
           const wanted = decided.map(({ candidate }) => candidate.receiptId);
           const stands = wanted.length > 0 && (await receipts.existing(c, wanted)).size === wanted.length;

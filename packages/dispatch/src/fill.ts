@@ -14,6 +14,7 @@ import type { WorkerId } from '@headgate/domain';
 import {
   type ActivePolicy,
   type DispatchedItem,
+  type DispatchedRun,
   type DispatchSnapshot,
   dispatch,
   type LiveWorker,
@@ -36,6 +37,8 @@ export interface FillRequest {
 export interface Filled {
   /** Dispatched and not hinted: the caller claims them, or hints them. */
   readonly items: readonly DispatchedItem[];
+  /** The same, with what a verdict needs, read in the same transaction. One that is missing cannot start now. */
+  readonly runs: readonly DispatchedRun[];
   /** Something that was not dispatched may be startable now, by the caller or by others: wake a scheduler. */
   readonly isMoreLeft: boolean;
 }
@@ -50,6 +53,7 @@ export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
   const outcome = await dispatch(pool, {
     pairs: { atMost: MOST_PAIRS },
     wait: false,
+    readsRuns: true,
     read: (asked) => {
       const pairs = asked.filter((pair) => queueIds.includes(pair.queueId));
       isMoreLeft = pairs.length < asked.length;
@@ -71,14 +75,14 @@ export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
       return mine;
     },
   });
-  if (outcome.kind !== 'dispatched') return { items: [], isMoreLeft: true };
-  const { items } = outcome;
+  if (outcome.kind !== 'dispatched') return { items: [], runs: [], isMoreLeft: true };
+  const { items, runs } = outcome;
   if (items.length > 0) {
     metrics.dispatchDuration.record((performance.now() - startedAt) / 1000);
     metrics.dispatchBatchSize.record(items.length);
     record({ type: 'ok', op: 'dispatch', result: items.map((item) => [item.runId, item.dispatchNo]) });
   }
-  return { items, isMoreLeft };
+  return { items, runs, isMoreLeft };
 }
 
 const hasRoomElsewhere = (

@@ -33,6 +33,10 @@ describe('filling the slots that a worker has just freed', () => {
     expect(filled.isMoreLeft).toBe(true);
     const rest = await fill(db.service, { ...request, workerId, slots: 10 });
     expect(rest.items).toHaveLength(6);
+    // What a verdict on each needs comes with it.
+    expect(rest.runs.map(({ runId, dispatchNo }) => [runId, dispatchNo]).sort()).toEqual(
+      rest.items.map(({ runId, dispatchNo }) => [runId, dispatchNo]).sort(),
+    );
     // The worker is full: what is left waits for a slot, and no scheduler could start it.
     expect(rest.isMoreLeft).toBe(false);
   });
@@ -48,7 +52,7 @@ describe('filling the slots that a worker has just freed', () => {
       return fill(db.service, request);
     });
 
-    expect(turnedAway).toEqual({ items: [], isMoreLeft: true });
+    expect(turnedAway).toEqual({ items: [], runs: [], isMoreLeft: true });
     expect((await fill(db.service, request)).items).toHaveLength(1);
   });
 
@@ -58,7 +62,7 @@ describe('filling the slots that a worker has just freed', () => {
     const workerId = await seedWorker(db, { queueIds, slots: 10 });
     await seedRuns(db, 1, { tenant });
     const request = { workerId, queueIds, slots: 1, policy: await activePolicy() };
-    expect(await fill(db.service, request)).toEqual({ items: [], isMoreLeft: true });
+    expect(await fill(db.service, request)).toEqual({ items: [], runs: [], isMoreLeft: true });
   });
 
   test('under another policy than the active one nothing is dispatched', async () => {
@@ -68,6 +72,6 @@ describe('filling the slots that a worker has just freed', () => {
     const active = await activePolicy();
     const policy = { ...active, version: active.version + 1 };
     const filled = await fill(db.service, { workerId, queueIds: [tenant.queueId], slots: 1, policy });
-    expect(filled).toEqual({ items: [], isMoreLeft: true });
+    expect(filled).toEqual({ items: [], runs: [], isMoreLeft: true });
   });
 });

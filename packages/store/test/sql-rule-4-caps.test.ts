@@ -77,7 +77,7 @@ describe('SQL rule 4: lock, then count once, then mark', () => {
     const waiting = dispatch(db.service, { ...turn, wait: true });
     await sessionsWait(db);
     await session.query('commit');
-    expect(await waiting).toEqual({ kind: 'dispatched', items: [] });
+    expect(await waiting).toEqual({ kind: 'dispatched', items: [], runs: [] });
   });
 
   test('broken variant: two that count without the lock make ten out of five', async () => {

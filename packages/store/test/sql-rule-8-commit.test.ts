@@ -75,6 +75,32 @@ describe('SQL rule 8: a connection lost after COMMIT', () => {
     expect(tries).toBe(1);
   });
 
+  test('so is one that was sent with the last rows, before any of them was answered', async () => {
+    const { db, proxy, pool } = await behindProxy();
+    const tenant = await seedTenant(db);
+    const receipt = aReceipt({ tenantId: tenant.id });
+    let tries = 0;
+    const answer = pool.transaction(
+      async (c) => {
+        tries += 1;
+        await c.query('select 1');
+        proxy.blackhole('toClient');
+        await c.last(() => receipts.insertDecisions(c, [receipt]));
+        return 'committed';
+      },
+      {
+        readBack: async (c) => ((await receipts.existing(c, [receipt.id])).size > 0 ? 'read back' : null),
+      },
+    );
+    await eventually(async () => (await idsOf(db.service, receipt.id)).size === 1, {
+      what: 'the COMMIT took effect',
+    });
+    proxy.cut();
+    proxy.heal();
+    expect(await answer).toBe('read back');
+    expect(tries).toBe(1);
+  });
+
   test('what never reached the server is tried again, with the same ids', async () => {
     const { db, proxy, pool } = await behindProxy();
     const tenant = await seedTenant(db);
@@ -250,3 +276,41 @@ async function cutOnceThere(db: TestStore, proxy: FaultProxy, committed: string)
   proxy.cut();
   proxy.heal();
 }
+
+describe('SQL rule 8: a COMMIT that is sent with the last statements', () => {
+  test('commits nothing where one of them is refused, and the fault is that statement’s', async () => {
+    const db = await testStore();
+    const tenant = await seedTenant(db);
+    const receipt = aReceipt({ tenantId: tenant.id });
+    const twice = db.service.transaction((c) =>
+      c.last(() =>
+        Promise.all([receipts.insertDecisions(c, [receipt]), receipts.insertDecisions(c, [receipt])]),
+      ),
+    );
+    await expect(twice).rejects.toMatchObject({ code: '23505' });
+    expect(await idsOf(db.service, receipt.id)).toEqual(new Set());
+    // The session is as good as before.
+    await db.service.transaction((c) => c.last(() => receipts.insertDecisions(c, [receipt])));
+    expect(await idsOf(db.service, receipt.id)).toEqual(new Set([receipt.id]));
+  });
+
+  test('is the end: what is sent behind it is refused, and no transaction of its own', async () => {
+    const db = await testStore();
+    const tenant = await seedTenant(db);
+    const [first, late] = [aReceipt({ tenantId: tenant.id }), aReceipt({ tenantId: tenant.id })];
+    const behind = db.service.transaction(async (c) => {
+      await c.last(() => receipts.insertDecisions(c, [first]));
+      await receipts.insertDecisions(c, [late]);
+    });
+    await expect(behind).rejects.toThrow(/behind the COMMIT/);
+    expect(await idsOf(db.service, late.id)).toEqual(new Set());
+  });
+
+  test('a transaction that Postgres has rolled back is no success', async () => {
+    const db = await testStore();
+    const swallowed = db.service.transaction(async (c) => {
+      await c.query('select 1/0').catch(() => {});
+    });
+    await expect(swallowed).rejects.toThrow(/ended by ROLLBACK/);
+  });
+});

@@ -126,13 +126,18 @@ export class Pool {
       const result = await work(connection);
       await opened;
       try {
-        await client.query('commit');
+        const { command } = await (connection.commitBehind ?? client.query('commit'));
+        if (command !== 'COMMIT') throw new Error(`the transaction was ended by ${command}`);
       } catch (fault) {
         broken = true;
         throw isConnectionFault(fault) ? new CommitUnknownError(fault) : fault;
       }
       return result;
     } catch (fault) {
+      if (!broken && connection.commitBehind !== null && isConnectionFault(fault)) {
+        broken = true;
+        throw new CommitUnknownError(fault);
+      }
       if (!broken) broken = isConnectionFault(fault) || !(await rolledBack(client));
       // Of statements in flight together, the one that is heard first need not be the one that failed first.
       throw isAfterFault(fault) ? (connection.firstFault ?? fault) : fault;

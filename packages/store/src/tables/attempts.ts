@@ -1,5 +1,5 @@
 /** attempt: one try at running a run. Keeps the lease's history after the lease is gone (Q6). */
-import type { AttemptId, ReasonCode, RunId, WorkerId } from '@headgate/domain';
+import type { AttemptId, LeaseId, ReasonCode, RunId, WorkerId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { json, plainText } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -15,7 +15,7 @@ const start = statement(
    select l.attempt_id, l.tenant_id, l.run_id, r.attempt_no, l.worker_id, l.lease_id, l.fencing_token
      from headgate.lease l
     cross join lateral (select attempt_no from headgate.run where id = l.run_id offset 0) r
-    where l.run_id = any ($1::uuid[])
+    where l.run_id = any ($1::uuid[]) and l.lease_id = any ($2::uuid[])
    returning run_id as "runId", number`,
 );
 // Takes over what its lease says of renewals, so it comes before the lease's release. Index: attempt_pkey, lease_pkey.
@@ -56,9 +56,12 @@ export interface AttemptEnd {
 }
 
 export const attempts = {
-  /** One new attempt per run whose lease this transaction has just taken, and which it has moved to CLAIMED. */
-  start: (c: Connection, runIds: readonly RunId[]): Promise<{ runId: RunId; number: number }[]> =>
-    c.run(start, [runIds]),
+  /** One new attempt for each of these leases that this transaction has taken, and whose run it has moved to CLAIMED. */
+  start: (
+    c: Connection,
+    runIds: readonly RunId[],
+    leaseIds: readonly LeaseId[],
+  ): Promise<{ runId: RunId; number: number }[]> => c.run(start, [runIds, leaseIds]),
   /** Attempts of these runs that nobody has ended. */
   running: (c: Connection, runIds: readonly RunId[]): Promise<RunningAttempt[]> =>
     runIds.length === 0 ? Promise.resolve([]) : c.run<RunningAttempt>(running, [runIds]),

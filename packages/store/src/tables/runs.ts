@@ -1,5 +1,6 @@
 /** run: the specification, which never changes, and the status, which moves only along legal transitions. */
 import type {
+  LeaseId,
   Lineage,
   OnNewVersion,
   ReasonCode,
@@ -94,23 +95,16 @@ export interface Move {
   readonly data?: unknown;
 }
 
-// The status moves and leaves its event, in one statement. Rows that are no longer in `from` are passed over: the
-// returned ids tell who lost (SQL rule 9). A run that becomes CLAIMED counts its attempt here: one version of the row
-// instead of two. A second CTE on the same row would change nothing, so each further step
-// of a run is a statement of its own. Index: run_pkey. Lock order: run last of the contended tables.
-const move = statement(
-  'run.move',
+/** @param step rows (run_id, from_status, to_status, reason_code, detail, actor, event, data, fencing_token, lease_id, ord) */
+const moveBy = (step: string, terminal: string): string =>
   `with step as (
-     select * from unnest($1::uuid[], $2::headgate.run_status[], $3::headgate.run_status[], $4::text[], $5::text[],
-                          $6::text[], $7::text[], $8::jsonb[], $10::bigint[], $11::uuid[])
-       with ordinality as s(run_id, from_status, to_status, reason_code, detail, actor, event, data, fencing_token,
-                            lease_id, ord)
+     ${step}
    ), moved as (
      update headgate.run r
         set status = s.to_status, status_at = clock_timestamp(),
             reason_code = coalesce(s.reason_code, r.reason_code),
             reason_detail = case when s.reason_code is null then r.reason_detail else s.detail end,
-            finished_at = case when s.to_status = any ($9::headgate.run_status[]) then clock_timestamp() end,
+            finished_at = case when s.to_status = any (${terminal}) then clock_timestamp() end,
             started_at = case when s.to_status = 'CLAIMED' then coalesce(r.started_at, clock_timestamp()) else r.started_at end,
             attempt_no = case when s.to_status = 'CLAIMED' then r.attempt_no + 1 else r.attempt_no end,
             cancel_requested_at = case when s.to_status = 'CANCEL_REQUESTED' then clock_timestamp() else r.cancel_requested_at end,
@@ -128,7 +122,33 @@ const move = statement(
             s.lease_id, s.data
        from moved m join step s on s.ord = m.ord
    )
-   select id as "runId" from moved`,
+   select id as "runId" from moved`;
+
+// The status moves and leaves its event, in one statement. Rows that are no longer in `from` are passed over: the
+// returned ids tell who lost (SQL rule 9). A run that becomes CLAIMED counts its attempt here: one version of the row
+// instead of two. A second CTE on the same row would change nothing, so each further step
+// of a run is a statement of its own. Index: run_pkey. Lock order: run last of the contended tables.
+const move = statement(
+  'run.move',
+  moveBy(
+    `select * from unnest($1::uuid[], $2::headgate.run_status[], $3::headgate.run_status[], $4::text[], $5::text[],
+                          $6::text[], $7::text[], $8::jsonb[], $10::bigint[], $11::uuid[])
+       with ordinality as s(run_id, from_status, to_status, reason_code, detail, actor, event, data, fencing_token,
+                            lease_id, ord)`,
+    '$9::headgate.run_status[]',
+  ),
+);
+// The same step for runs whose leases this transaction has taken: which they are, and their fences, is in those rows.
+const claim = statement(
+  'run.claim',
+  moveBy(
+    `select l.run_id, 'QUEUED'::headgate.run_status as from_status, 'CLAIMED'::headgate.run_status as to_status,
+            null::text as reason_code, null::text as detail, $3::text as actor, null::text as event,
+            jsonb_build_object('attemptId', l.attempt_id) as data, l.fencing_token, l.lease_id,
+            row_number() over (order by l.run_id) as ord
+       from headgate.lease l where l.run_id = any ($1::uuid[]) and l.lease_id = any ($2::uuid[])`,
+    "'{}'::headgate.run_status[]",
+  ),
 );
 
 const lock = statement(
@@ -251,6 +271,13 @@ export const runs = {
     ]);
     return new Set(rows.map((row) => row.runId));
   },
+  /** Those of the runs whose leases this transaction has taken, from QUEUED to CLAIMED. */
+  claim: (
+    c: Connection,
+    runIds: readonly RunId[],
+    leaseIds: readonly LeaseId[],
+    actor: string,
+  ): Promise<{ runId: RunId }[]> => c.run(claim, [runIds, leaseIds, actor]),
   /** Locked in id order. */
   lock: (c: Connection, runIds: readonly RunId[]): Promise<LockedRun[]> => c.run<LockedRun>(lock, [runIds]),
   forItem: (c: Connection, runIds: readonly RunId[]): Promise<RunForItem[]> =>

@@ -12,7 +12,7 @@
  *    old head has committed before the new one counts.
  *  - rivals for an exclusive key: `on conflict do nothing`; the loser's item goes back to ready with
  *    CONCURRENCY_KEY_BUSY, uncharged.
- * Three round trips: lock and read (what was read of items that others have is passed over), take, write.
+ * Two round trips: lock and read (what was read of items that others have is passed over); take, write and commit.
  * Crash before COMMIT: the item is dispatched still; it is hinted again after 5 s and taken back after 30 s.
  * COMMIT without an answer: read back by lease id, which the caller made. Crash after COMMIT: the lease expires and
  * the reaper takes it. Execution is outside any transaction.
@@ -206,29 +206,20 @@ async function claimOnce(c: Connection, request: ClaimRequest): Promise<ClaimRes
       ? []
       : [{ runId: row.runId, attemptId: hint.attemptId, leaseId: hint.leaseId, maxMs: maxLeaseMs(row) }];
   });
-  const held = await leases.take(c, wanted, request.workerId, request.ttlMs);
-  const heldIds = held.map((lease) => lease.runId);
-  const isHeld = new Set(heldIds);
-  const actor = `worker:${formatId('wkr', request.workerId)}`;
-  const busy = wanted.map((w) => w.runId).filter((runId) => !isHeld.has(runId));
-  // In this order on the wire: an attempt takes its number from the run that has moved.
-  const [, , , numbers] = await Promise.all([
-    queueItems.remove(c, heldIds),
-    queueItems.backToReady(c, busy, 'CONCURRENCY_KEY_BUSY'),
-    runs.move(
-      c,
-      held.map((lease) => ({
-        runId: lease.runId,
-        from: 'QUEUED',
-        to: 'CLAIMED',
-        reasonCode: null,
-        actor,
-        fence: lease,
-        data: { attemptId: lease.attemptId },
-      })),
-    ),
-    attempts.start(c, heldIds),
-  ]);
+  const wantedIds = wanted.map((lease) => lease.runId);
+  const leaseIds = wanted.map((lease) => lease.leaseId);
+  // In this order on the wire: each statement finds the leases that were taken by their ids, and an attempt takes its number
+  // from the run that has moved.
+  const [held, , , numbers] = await c.last(() =>
+    Promise.all([
+      leases.take(c, wanted, request.workerId, request.ttlMs),
+      queueItems.settleClaim(c, wantedIds, leaseIds, 'CONCURRENCY_KEY_BUSY'),
+      runs.claim(c, wantedIds, leaseIds, `worker:${formatId('wkr', request.workerId)}`),
+      attempts.start(c, wantedIds, leaseIds),
+    ]),
+  );
+  const isHeld = new Set(held.map((lease) => lease.runId));
+  const busy = wantedIds.filter((runId) => !isHeld.has(runId));
   return { kind: 'claimed', runs: claimedRuns(held, rows, numbers), busy };
 }
 

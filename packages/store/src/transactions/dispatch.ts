@@ -6,7 +6,7 @@
  *  - leases and dispatched items are counted in ONE statement after the lock: a claim that commits between two counts
  *    would be seen by neither. A claim moves an item to a lease, so the sum never changes under it.
  *  - marking against cancel and supersede: they delete the item; the mark passes it over.
- * Four round trips: lock and count (in vain where the lock is only tried and another has it), read, mark, commit.
+ * Three round trips: lock and count (in vain where the lock is only tried and another has it), read, mark and commit.
  * Crash before COMMIT: nothing. After COMMIT, before the hints: the items are dispatched and hinted again after 5 s.
  */
 import type { RunId, RunStatus } from '@headgate/domain';
@@ -16,6 +16,7 @@ import type { Pool } from '../connection/database.js';
 import { statement } from '../connection/statement.js';
 import { locks } from '../locks.js';
 import { type DispatchedItem, dispatchedItems } from '../tables/dispatched-items.js';
+import { type DispatchedRun, dispatchedRuns } from '../tables/dispatched-runs.js';
 import { dueItems } from '../tables/due-items.js';
 import { policies } from '../tables/policies.js';
 import { queueItems } from '../tables/queue-items.js';
@@ -89,13 +90,22 @@ export interface DispatchTurn {
   /** false: give up at once if another dispatcher holds the lock (intake, after its commit). */
   readonly wait: boolean;
   readonly choose: (snapshot: DispatchSnapshot) => readonly RunId[];
+  /** Whoever dispatches for itself reads what it got in the same transaction. Default false. */
+  readonly readsRuns?: boolean;
 }
 
 export type DispatchOutcome =
   | { readonly kind: 'locked' }
   /** More pairs have something ready than the turn would ask. */
   | { readonly kind: 'too-many' }
-  | { readonly kind: 'dispatched'; readonly items: readonly DispatchedItem[] };
+  | {
+      readonly kind: 'dispatched';
+      readonly items: readonly DispatchedItem[];
+      /** What a verdict on each of them needs; empty unless the turn reads them. */
+      readonly runs: readonly DispatchedRun[];
+    };
+
+const NOTHING: DispatchOutcome = { kind: 'dispatched', items: [], runs: [] };
 
 export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcome> {
   return pool.transaction(async (c) => {
@@ -111,14 +121,20 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
     if (!isHeld) return { kind: 'locked' };
     if (asked === 'too-many') return { kind: 'too-many' };
     const counted = { policyVersion, held: heldRows, workers: live };
-    const { read } = turn;
-    const reading = typeof read === 'number' ? { pairs: asked, headsPerPair: read } : read(asked, counted);
+    const reading =
+      typeof turn.read === 'number' ? { pairs: asked, headsPerPair: turn.read } : turn.read(asked, counted);
     const { pairs, headsPerPair } = reading;
-    if (asked.length > 0 && pairs.length === 0) return { kind: 'dispatched', items: [] };
+    if (asked.length > 0 && pairs.length === 0) return NOTHING;
     const heads = await readyItems.heads(c, pairs, headsPerPair, fullKeys(heldRows));
     const chosen = turn.choose({ ...counted, reading, heads, now });
-    if (chosen.length === 0) return { kind: 'dispatched', items: [] };
-    return { kind: 'dispatched', items: await dispatchedItems.mark(c, chosen) };
+    if (chosen.length === 0) return NOTHING;
+    const [items, read] = await c.last(() =>
+      Promise.all([
+        dispatchedItems.mark(c, chosen),
+        turn.readsRuns === true ? dispatchedRuns.marked(c, chosen) : [],
+      ]),
+    );
+    return { kind: 'dispatched', items, runs: read };
   });
 }
 

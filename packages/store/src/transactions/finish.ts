@@ -1,6 +1,6 @@
 /**
- * Finish: result, status, events, item or lease, receipt, in one transaction (INV-ST6), for many runs at once. Three
- * round trips: lock, write, commit.
+ * Finish: result, status, events, item or lease, receipt, in one transaction (INV-ST6), for many runs at once. Two
+ * round trips: lock; write and commit.
  *
  * Who may write: the holder of the fence, under the lease row's lock. The lease need not be current: until the
  * reaper has taken it the work is the holder's to hand in (SQL rule 5). Lock order: tenant_day (only if there is a
@@ -161,7 +161,7 @@ async function finishOnce(
     }
   }
   if (endings.length === 0) return answers;
-  const [followed, committedAt] = await Promise.all([writeEndings(c, endings), databaseNow(c)]);
+  const [followed, committedAt] = await c.last(() => Promise.all([writeEndings(c, endings), databaseNow(c)]));
   for (const { runId, status, requeueDelayMs: retryInMs } of endings) {
     const ranMs = locked.get(runId)?.sinceFirstClaimMs ?? null;
     const isFollowed = followed.has(runId);

@@ -91,11 +91,9 @@ function enter(
         }
       }
     }
-    const [, , committedAt] = await Promise.all([
-      runEvents.append(c, skipped),
-      runs.move(c, moves),
-      databaseNow(c),
-    ]);
+    const [, , committedAt] = await c.last(() =>
+      Promise.all([runEvents.append(c, skipped), runs.move(c, moves), databaseNow(c)]),
+    );
     return { answers, committedAt };
   });
 }

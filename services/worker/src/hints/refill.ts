@@ -15,14 +15,7 @@
  */
 import { fill } from '@headgate/dispatch';
 import type { RunId } from '@headgate/domain';
-import {
-  type ActivePolicy,
-  type ClaimedRun,
-  type DispatchedItem,
-  type DispatchedRun,
-  dispatchedRuns,
-  type Pool,
-} from '@headgate/store';
+import type { ActivePolicy, ClaimedRun, DispatchedRun, Pool } from '@headgate/store';
 import { failPoint, type Logger, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
 import type { Registered } from '../registration.js';
@@ -49,7 +42,7 @@ export class Refill {
   /** Whose slots were freed since the last turn began: what the schedulers are told where it comes to that. */
   #freed = new Map<string, Freed>();
   #mustWake = false;
-  /** Slots of the dispatch under way, and of what it gave until that is at the desk. */
+  /** Slots of the dispatch under way. */
   #filling = 0;
   /** Items of ours at the desk. */
   #undecided = 0;
@@ -108,11 +101,9 @@ export class Refill {
     this.#filling += slots;
     try {
       const { workerId, queueIds } = me;
-      const { items, isMoreLeft } = await fill(pool, { workerId, queueIds, slots, policy: policy() });
-      if (items.length > 0) {
-        this.#filling += items.length;
-        void this.#claim(items, me);
-      }
+      const { items, runs, isMoreLeft } = await fill(pool, { workerId, queueIds, slots, policy: policy() });
+      if (items.length > 0) await failPoint('dispatch.committed');
+      for (const run of runs) void this.#decide(run, me);
       return isMoreLeft;
     } finally {
       this.#filling -= slots;
@@ -120,23 +111,6 @@ export class Refill {
   }
 
   /** Never rejects: what is not claimed here is hinted, or found by whoever polls. */
-  async #claim(items: readonly DispatchedItem[], me: Registered): Promise<void> {
-    const { pool, logger } = this.#parts;
-    try {
-      await failPoint('dispatch.committed');
-      const rows = await pool.use((c) => dispatchedRuns.named(c, items, me.queueIds));
-      for (const row of rows) void this.#decide(row, me);
-    } catch (fault) {
-      logger.warn(
-        { err: fault, runs: items.length },
-        'what was dispatched could not be read; it is hinted later',
-      );
-    } finally {
-      this.#filling -= items.length;
-      this.#parts.onChange();
-    }
-  }
-
   async #decide(row: DispatchedRun, me: Registered): Promise<void> {
     const { decide, logger, onChange } = this.#parts;
     let isClaimed = false;
