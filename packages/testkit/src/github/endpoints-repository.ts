@@ -12,6 +12,7 @@ export function repositoryJson({ repository, baseUrl }: Pick<Call, 'repository' 
     private: true,
     fork: false,
     default_branch: repository.git.defaultBranch,
+    ...(repository.pushedAt === undefined ? {} : { pushed_at: repository.pushedAt }),
     url: `${baseUrl}/repos/${repository.fullName}`,
     clone_url: repository.git.url,
   };
