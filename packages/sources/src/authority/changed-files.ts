@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { type GithubOutcome, type GithubSource, repositoryPath } from '../github/client/index.js';
 import { githubEventOf } from '../github/events.js';
 import type { GithubAsker } from './ask-once.js';
-import { type Readout, unavailable } from './readout.js';
+import { notRead, type Readout } from './readout.js';
 
 export const MOST_FILES_LISTED = 3_000;
 const PER_PAGE = 100;
@@ -46,7 +46,7 @@ export async function withChangedFiles({ client, source, signal }: FilesQuery): 
     if (answer.kind === 'absent') {
       return { kind: 'closed', detail: `There is no pull request ${target.id}.` };
     }
-    if (answer.kind !== 'found') return unavailable(answer);
+    if (answer.kind !== 'found') return notRead(answer);
     files.push(...answer.value);
     path = answer.next;
   }

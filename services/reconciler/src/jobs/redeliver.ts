@@ -62,7 +62,7 @@ async function redeliverOf(parts: JobParts, source: SourcePolicy): Promise<void>
 }
 
 /** What a turn at one log came to; null: it was read, and all was asked for. */
-type Obstacle = Exclude<GithubFailure, { kind: 'absent' }> | null;
+type Obstacle = Extract<GithubFailure, { kind: 'denied' | 'limited' | 'unavailable' }> | null;
 
 /** Claims the place for a turn, and says on its row how it went; a limit is waited for. */
 async function inTurn(
@@ -146,7 +146,9 @@ async function redeliverAt(
 
 /** A log that is not there is one that may not be seen. */
 const obstacleOf = (failure: GithubFailure): Obstacle =>
-  failure.kind === 'absent' ? { kind: 'denied', detail: failure.detail } : failure;
+  failure.kind === 'absent' || failure.kind === 'empty'
+    ? { kind: 'denied', detail: failure.detail }
+    : failure;
 
 /** Not null: GitHub takes no more now. */
 async function askAgain(
