@@ -35,15 +35,14 @@ import { echoOfOurs, guarded } from './guard.js';
 import { deliveryKey, taskKey } from './keys.js';
 import { standingLatch } from './latch.js';
 import { isNews } from './news.js';
-import {
-  type AdmissionState,
-  type AdmissionWrite,
-  askedEventId,
-  type Candidate,
-  type Decision,
-  type FirstDelivery,
-  type KnownVersion,
-  type Verdict,
+import type {
+  AdmissionState,
+  AdmissionWrite,
+  Candidate,
+  Decision,
+  FirstDelivery,
+  KnownVersion,
+  Verdict,
 } from './types.js';
 
 /** How long a deferred signal waits when nobody named a time. */
@@ -122,11 +121,11 @@ function withoutItsLatch(asked: Asked): Decision {
   return { ...decision, writes: [cleared, ...decision.writes] };
 }
 
-/** A command that another delivery brought: by a second hook, or edited and sent again. */
+/** What another delivery brought: a second hook, a scan, a command that was edited and sent again. */
 function heardBefore(state: AdmissionState, candidate: Candidate) {
-  const { asked, signal } = candidate;
-  if (asked == null || !isNews(candidate)) return undefined;
-  return state.deliveries.get(deliveryKey({ source: signal.source, eventId: askedEventId(asked) }));
+  const { heardAs, signal } = candidate;
+  if (heardAs == null || !isNews(candidate)) return undefined;
+  return state.deliveries.get(deliveryKey({ source: signal.source, eventId: heardAs }));
 }
 
 /** The same trigger came twice: it is answered with what its first receipt led to. */
