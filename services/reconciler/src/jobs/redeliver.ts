@@ -5,7 +5,8 @@
  * log is claimed like a repository (a watermark of its own), so one reads it at a time. The row of a redelivery is
  * written before GitHub is asked and says no when its tries are used up or the last is young.
  *  - Crash before the row: nothing happened. Crash between row and call, or a call without an answer: a try is used up;
- *    the next is made when the pause is over and the log still shows no success.
+ *    the next is made when the pause is over and the log still shows no success. A call that GitHub refused (a limit, a
+ *    right that the App lacks) has asked nothing: its try is given back, and the turn at this log ends.
  *  - Asked twice after all: the delivery has the same GUID, and its second arrival is DUPLICATE_DELIVERY.
  *  - A delivery that GitHub calls failed and that was received all the same (answered too late) is left alone.
  */
@@ -172,10 +173,15 @@ async function askAgain(
   const isAsked = answer.kind === 'found';
   metrics.redeliveries.add(1, { result: isAsked ? 'asked' : 'failed' });
   const detail = 'detail' in answer ? answer.detail : null;
-  await pool.use((c) => redeliveries.settle(c, key, guid, detail));
+  const isRefused = answer.kind === 'limited' || answer.kind === 'denied';
+  await pool.use((c) =>
+    isRefused
+      ? redeliveries.giveBack(c, key, guid, answer.detail)
+      : redeliveries.settle(c, key, guid, detail),
+  );
   context.logger.info(
     { source: source.id, guid, event, attempt, isAsked, detail },
     'a failed delivery was asked for again',
   );
-  return answer.kind === 'limited' || answer.kind === 'denied' ? answer : null;
+  return isRefused ? answer : null;
 }
