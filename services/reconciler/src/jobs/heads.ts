@@ -115,7 +115,7 @@ async function read({ context }: JobParts, client: GithubAsker, row: Waiting): P
   const routes = policy.routes.filter((one) => route === null || one.id === route);
   return readAtSource({
     ...{ client, source, signal, isWake },
-    asksForFiles: (found) => routes.some((one) => asksForFiles(one, found)),
+    asksForFiles: (found) => routes.some((one) => asksForFiles(one, found, isWake)),
   });
 }
 
