@@ -3,6 +3,7 @@
  * of the log. A bound is the count as it is, or a little above it where the sizes of JSON vary. Lower one when you can;
  * raise one only with a reason in the commit.
  */
+import { randomBytes } from 'node:crypto';
 import { openDatabase } from '@headgate/store';
 import { atEnd, privatePostgres } from '@headgate/testkit';
 import { walBytes, watch } from '@headgate/testkit/measure';
@@ -100,6 +101,13 @@ describe('bytes of the log, without payload', () => {
   test('of a signal that becomes a run: delivery, task, version, run, item, two events, receipt', async () => {
     const bytes = await perOne((round) => line.submit(someWork(BATCH, 50_000 + round * BATCH)));
     expect(bytes).toBeLessThanOrEqual(6_700);
+  });
+
+  test('I8: of a delivery that comes again: its receipt, and nothing of the 4 KB that it carries', async () => {
+    const body = Buffer.from(JSON.stringify({ noise: randomBytes(3_000).toString('base64') }));
+    const again = someWork(BATCH, 80_000, { mediaType: 'application/json', body });
+    await line.submit(again);
+    expect(await perOne(() => line.submit(again))).toBeLessThanOrEqual(1_500);
   });
 
   test('of a run from dispatch to its closing receipt', async () => {

@@ -47,6 +47,7 @@ import {
 } from '@headgate/store';
 import { type BatchContext, tenantIdOf } from './batch-context.js';
 import { loadState, placesOf } from './load-state.js';
+import { payloadRows } from './payload-rows.js';
 import type { Prepared } from './prepare.js';
 import { firstReceipts, parentOf, receiptRow } from './receipt-rows.js';
 import { newApproval, newQueueItem, newRun } from './run-rows.js';
@@ -115,7 +116,9 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
     dimensions: context.dimensions,
   });
 
-  const firsts = firstReceipts(batch, state);
+  const stands = standIns(decisions);
+  const standing = new Map(stands.map((one) => [keyOf(one), one.receiptId]));
+  const firsts = new Map([...firstReceipts(batch, state), ...standing]);
   const admitted = of('admit');
   await Promise.all([
     runs.insert(
@@ -160,16 +163,8 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
         return receiptRow(decision, prepared, active, parentOf(decision, prepared, firsts));
       }),
     ),
-    deliveries.standIn(c, standIns(decisions)),
-    payloads.insert(
-      c,
-      batch.flatMap((prepared, at) => {
-        const payload = context.payloads[at] ?? null;
-        return payload === null
-          ? []
-          : [{ ...payload, receiptId: prepared.candidate.receiptId, tenantId: tenantIdOf(prepared, active) }];
-      }),
-    ),
+    deliveries.standIn(c, stands),
+    payloadRows(c, written, standing, context).then((rows) => payloads.insert(c, rows)),
     tasks.attach(
       c,
       of('attach').map(({ write, prepared }) => ({
@@ -270,6 +265,9 @@ function standIns(decisions: readonly Decision[]) {
     receiptId,
   }));
 }
+
+const keyOf = ({ sourceId, eventId }: { readonly sourceId: string; readonly eventId: string }): string =>
+  deliveryKey({ source: sourceId, eventId });
 
 const lastOfEach = <T extends { taskId: TaskId }>(rows: readonly T[]): T[] => [
   ...new Map(rows.map((row) => [row.taskId, row])).values(),

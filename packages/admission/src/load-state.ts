@@ -1,7 +1,6 @@
 /** What stands in the database when a batch is decided: its deliveries remembered, its tasks locked, then read. */
 import {
   type AdmissionState,
-  askedEventId,
   type Candidate,
   checkWork,
   deliveryKey,
@@ -165,12 +164,12 @@ async function rememberDeliveries(
 }
 
 /**
- * The delivery's own name, and that of the command it brings, which other deliveries may bring too. A delivery that
+ * The delivery's own name, and that of the comment it brings, which other deliveries may bring too. A delivery that
  * woke has its own already.
  */
-const namesOf = ({ signal, asked, parentReceiptId }: Candidate): readonly string[] => [
+const namesOf = ({ signal, heardAs, parentReceiptId }: Candidate): readonly string[] => [
   ...(parentReceiptId === null ? [signal.eventId] : []),
-  ...(asked == null ? [] : [askedEventId(asked)]),
+  ...(heardAs == null ? [] : [heardAs]),
 ];
 
 /** Longer than GitHub's redelivery window of three days. */

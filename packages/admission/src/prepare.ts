@@ -21,7 +21,7 @@ import {
   type Verdict,
   type WorkIdentity,
 } from '@headgate/domain';
-import { askedAt, causeOf, eventFactsOf, hasCredentials, ownSign } from '@headgate/sources';
+import { askedAt, causeOf, eventFactsOf, hasCredentials, heardAs, ownSign } from '@headgate/sources';
 import { agentBranchOf, type Continued, continuedKey } from './continued.js';
 import { type ConcurrencyKey, planOf } from './plan-work.js';
 import { isFileReadable, repositoryOf, type SignalRepository } from './repository.js';
@@ -98,6 +98,10 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
     verdict === null && route !== null ? planOf(submission, route, repository, isResolvable) : null;
   const isOpen = verdict === null && (plan?.verdict ?? null) === null;
   const isLook = submission.observe != null;
+  // What we said ourselves asks for nothing, and is remembered as no command; a comment is heard once, whoever takes it,
+  // and who replays it is answered here.
+  const isSilent = isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED';
+  const asked = isSilent ? null : askedAt(signal);
   return {
     submission,
     repository,
@@ -126,12 +130,8 @@ function prepareOne({ submission, routed, isFurtherRoute, policy, ids, continued
       repository: repository === null || isLook ? null : `${tenant.id}\u0000${repository.identity}`,
       cause: isWake ? null : causeOf(signal),
       ...(policy.loopGuard === undefined ? {} : { guard: policy.loopGuard }),
-      // What we said ourselves asks for nothing, and is remembered as no command; a command is heard once, whoever takes
-      // it, and who replays it is answered here.
-      asked:
-        isFurtherRoute || isWake || isReplay || verdict?.reasonCode === 'SELF_TRIGGERED'
-          ? null
-          : askedAt(signal),
+      asked,
+      heardAs: isSilent || (route === null && asked === null) ? null : heardAs(signal),
     },
   };
 }

@@ -71,9 +71,19 @@ export function receiptRow(
   };
 }
 
-/** What `.headgate.yaml` wanted and was not allowed to is said where its owners will look for it. */
-function messageOf({ message }: Decision, { file }: Prepared): string {
+/** What did not count is said where its owners will look for it. */
+function messageOf({ message, candidate, outcome }: Decision, { file }: Prepared): string {
+  const { route, signal } = candidate;
   const leftOut = file?.leftOut ?? [];
-  if (leftOut.length === 0) return message;
-  return `${message} The route does not let .headgate.yaml add ${leftOut.join(', ')}: left out.`;
+  const isUnfiltered =
+    outcome !== 'reject' && (route?.paths ?? []).length > 0 && signal.changedFiles?.isWhole === false;
+  return [
+    message,
+    ...(leftOut.length === 0
+      ? []
+      : [`The route does not let .headgate.yaml add ${leftOut.join(', ')}: left out.`]),
+    ...(isUnfiltered
+      ? ["Not all files that it changes are known, so the route's paths did not filter it."]
+      : []),
+  ].join(' ');
 }

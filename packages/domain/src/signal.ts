@@ -78,7 +78,7 @@ export interface Signal {
   readonly data: unknown;
   /** What a person asks for in a comment (`/agent fix the tests`); absent or null: nothing. */
   readonly command?: Command | null;
-  /** Of a pull request, where they were read; absent or null: they were not. */
+  /** Of a pull request or a push, where they were read; absent or null: they were not. */
   readonly changedFiles?: ChangedFiles | null;
   /** W3C traceparent of the request or tick that brought it. */
   readonly traceparent: string | null;

@@ -1,5 +1,6 @@
 export * from './context.js';
 export * from './data-paths.js';
+export * from './http/answer.js';
 export * from './http/health.js';
 export * from './http/problem.js';
 export * from './http/server.js';

@@ -59,6 +59,9 @@ describe('what a signal is in a chain of causes', () => {
   it('a push is an echo, by a person or not; a bot’s comment is a machine’s', () => {
     expect(causeOf(push(ada))).toMatchObject({ part: 'echo', isByPerson: true, version: HEAD });
     expect(causeOf(push(bot))).toMatchObject({ part: 'echo', isByPerson: false });
+    const { actor: _nobody, ...found } = push(ada);
+    const byGit = { ...found, type: 'git.push', actor: null };
+    expect(causeOf(byGit)).toMatchObject({ part: 'echo', isByPerson: false, version: HEAD });
     expect(causeOf(comment('hi', bot))).toMatchObject({ part: 'machine', isByPerson: false });
     expect(causeOf(comment('hi', ada))).toMatchObject({ part: 'person', isRequest: false, actor: 'user:5' });
     expect(causeOf(comment('/agent fix', ada))).toMatchObject({ isRequest: true });

@@ -132,6 +132,7 @@ export class HintConsumer implements Consumer {
         if (first !== null) {
           this.#take(lane, first);
           if (this.options.collectMs === undefined) this.#handOver();
+          await turnOfTheLoop();
           await this.#takeWaiting(lane);
         }
       } catch (error) {
@@ -207,11 +208,14 @@ export class HintConsumer implements Consumer {
       })
       .finally(() => {
         this.#handedOver -= batch.length;
-        this.#handling.delete(handling);
         this.#nudge.now();
       });
-    this.#handling.add(handling);
-    for (const { fetched } of batch) fetched.finish();
+    // What the hints start goes out first: nobody waits for their end.
+    const finishing = turnOfTheLoop().then(() => {
+      for (const { fetched } of batch) fetched.finish();
+    });
+    const both = Promise.all([handling, finishing]).then(() => void this.#handling.delete(both));
+    this.#handling.add(both);
   }
 
   #takeCollected(): readonly Collected[] {
@@ -290,6 +294,8 @@ export class HintConsumer implements Consumer {
     this.#state = next;
   }
 }
+
+const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function countByQueue(hints: readonly ReceivedHint[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();

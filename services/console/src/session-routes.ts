@@ -1,7 +1,7 @@
 /** Sign-in and sign-out of a browser: the token is sent once, and the cookie is worth it until either ends. */
 import { HttpProblem, type ServiceContext } from '@headgate/service';
 import { sessions } from '@headgate/store';
-import express, { type RequestHandler, type Router } from 'express';
+import type { RequestHandler, Router } from 'express';
 import {
   clearSessionCookie,
   foreignOrigin,
@@ -10,7 +10,7 @@ import {
   sessionSecretOf,
   setSessionCookie,
 } from './auth/index.js';
-import { badRequest } from './http/index.js';
+import { badRequest, jsonBody } from './http/index.js';
 import { z } from './schemas/index.js';
 
 const signInBody = z.strictObject({ token: z.string().min(1).max(200) });
@@ -20,11 +20,12 @@ export function mountSessions(
   context: ServiceContext,
   before: readonly RequestHandler[],
 ): void {
-  router.post('/session', ...before, express.json({ limit: '4kb' }), async (request, response) => {
+  router.post('/session', ...before, ...jsonBody('4kb'), async (request, response) => {
     // A page of another site must not sign a browser in as somebody else.
     if (!isSameOrigin(request)) throw foreignOrigin();
     const body = signInBody.safeParse(request.body);
-    if (!body.success) throw badRequest('Send {"token": "…"} as application/json.');
+    if (!request.is('application/json') || !body.success)
+      throw badRequest('Send {"token": "…"} as application/json.');
     const opened = await context.database.api.use((c) => sessions.open(c, body.data.token, SESSION_TTL_MS));
     if (opened === null) throw wrongToken();
     setSessionCookie(request, response, opened.secret);

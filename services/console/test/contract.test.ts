@@ -177,6 +177,28 @@ describe('every route', () => {
     }
   });
 
+  it.each([
+    ['a key twice', '{"a":1,"a":2}', 'The JSON holds a key twice in one object.'],
+    ['a key twice, spelt twice', '{"a":{"b":1,"\\u0062":2}}', 'The JSON holds a key twice in one object.'],
+    ['a NUL', '{"note":"a\\u0000b"}', 'The JSON holds a NUL character.'],
+    ['half a surrogate pair', '{"note":"\\ud800"}', 'The JSON holds half of a surrogate pair.'],
+    ['a prototype', '{"__proto__":{"role":"admin"}}', 'The JSON holds the key __proto__.'],
+    ['a prototype further in', '{"a":[{"\\u005f_proto__":1}]}', 'The JSON holds the key __proto__.'],
+    ['a number beyond a double', '{"a":1e999}', 'The JSON holds a number that is too large.'],
+    ['depth', `${'['.repeat(1_000)}${']'.repeat(1_000)}`, 'The JSON is nested deeper than 100 levels.'],
+    ['no JSON', '{"a":', 'The body is not valid JSON.'],
+  ])('that takes a body refuses one that holds %s, and does nothing', async (_what, body, detail) => {
+    const taking = routes.filter(({ spec }) => spec.body !== null);
+    expect(taking.length).toBeGreaterThan(10);
+    for (const one of taking) {
+      const response = await asks(one, pathOf(one), body);
+      const problem: unknown = await response.json();
+      expect(problem, one.spec.id).toMatchObject({ status: 400, code: 'BAD_REQUEST', detail });
+    }
+    const signIn = await test.ask('/session', { method: 'POST', body, headers: { origin: test.url } });
+    expect(await signIn.json()).toMatchObject({ status: 400, code: 'BAD_REQUEST', detail });
+  });
+
   it('refuses what it does not understand with a problem that names it', async () => {
     for (const one of routes) {
       const path = pathOf(one);

@@ -34,6 +34,20 @@ describe('a browser’s session', () => {
     expect(cookie).not.toContain(kept[0]?.hash.toString('base64url'));
   });
 
+  it('is not opened by a body with two tokens, or one that is not called JSON', async () => {
+    const test = await aConsole();
+    const { viewer } = test.tokens;
+    const token = null;
+    const headers = { origin: test.url };
+    const twice = `{"token":"x","token":"${viewer}"}`;
+    const refused = await test.ask('/session', { method: 'POST', token, headers, body: twice });
+    expect(await refused.json()).toMatchObject({ status: 400, detail: expect.stringContaining('twice') });
+    const plain = { ...headers, 'content-type': 'text/plain' };
+    const body = JSON.stringify({ token: viewer });
+    expect((await test.ask('/session', { method: 'POST', token, headers: plain, body })).status).toBe(400);
+    expect(await test.store.service.use((c) => c.query('select 1 from headgate.session'))).toEqual([]);
+  });
+
   it('opens pages and the API until it is closed', async () => {
     const test = await aConsole();
     const cookie = await signedIn(test, test.tokens.viewer);

@@ -139,6 +139,7 @@ describe('POST /v1/work', () => {
       await ask('{"route":"fix","reason":"a\\u0000b"}'),
       await ask('{"route":"fix","inputs":"\\ud800"}'),
       await ask('{"route":"fix","inputs":1e999}'),
+      await ask('{"route":"fix","inputs":{"__proto__":{"a":1}}}'),
       await ask(''),
     ];
     expect(replies.map(({ status, body }) => [status, body['code']])).toEqual(

@@ -59,9 +59,13 @@ export const ROUTES = `
   pushes: { on: [ github.push ] }
 `;
 
-export async function aForge(options: { source?: string; routes?: string } = {}): Promise<Forge> {
+export async function aForge(
+  options: { source?: string; routes?: string; commits?: number } = {},
+): Promise<Forge> {
   const folder = temporaryDataFolder();
-  const git = await bareRepository({ path: join(folder, 'api.git') });
+  const { commits } = options;
+  const path = join(folder, 'api.git');
+  const git = await bareRepository({ path, ...(commits === undefined ? {} : { commits }) });
   const github = await FakeGitHub.start();
   atEnd(() => github.stop());
   const repository = github.addRepository({ id: 42, fullName: 'acme/api', git });

@@ -68,10 +68,9 @@ async function aHookedForge(redeliver = 2) {
 }
 
 /** A source with a token, and plain hooks of its repository and its organisation. */
-async function aPlainForge() {
+async function aPlainForge(credentials = 'token: "file:FOLDER/token"') {
   const forge = await aForge({
-    source:
-      'kind: github, token: "file:FOLDER/token", baseUrl: "API", webhookSecrets: [ "file:FOLDER/secret" ], scan: false, redeliver: 2',
+    source: `kind: github, ${credentials}, baseUrl: "API", webhookSecrets: [ "file:FOLDER/secret" ], scan: false, poll: false, redeliver: 2`,
   });
   const receiver = await aReceiver();
   const { github } = forge;
@@ -112,7 +111,7 @@ describe('failed deliveries of plain hooks', () => {
     await turn();
     expect(asked()).toEqual([old.guid]);
     const pages = github.log.entries.filter(({ path }) => path.includes('/hooks/11/deliveries?'));
-    expect(pages.map(({ path }) => /[?&]page=2/.test(path))).toContain(true);
+    expect(pages.map(({ path }) => /[?&]cursor=\d+/.test(path))).toContain(true);
   });
 
   test('I10: a limit ends the turn, and nothing is asked before it ends', async () => {
@@ -131,6 +130,118 @@ describe('failed deliveries of plain hooks', () => {
     const before = github.log.entries.length;
     await turn(reconciler);
     expect(github.log.entries.length).toBe(before);
+  });
+});
+
+/** The same hooks, seen by an App that was granted this. */
+async function anAppWithPlainHooks(granted: Readonly<Record<string, string>>) {
+  const folder = temporaryDataFolder();
+  const file = join(folder, 'app.json');
+  writeFileSync(file, JSON.stringify({ id: 7, privateKey, webhookSecret: 'hook' }));
+  const forge = await aPlainForge(`app: "file:${file}"`);
+  const permissions: Record<string, string> = { metadata: 'read', ...granted };
+  forge.github.state.app = { id: 7, publicKey, installationId: 5, permissions };
+  const outcomes = async () =>
+    Object.fromEntries(
+      (
+        await forge.world.rows<{ hook: string; outcome: string }>(
+          'select repository as hook, outcome from headgate.watermark',
+        )
+      ).map(({ hook, outcome }) => [hook, outcome]),
+    );
+  return { ...forge, permissions, outcomes };
+}
+
+describe('failed deliveries of plain hooks, with tokens of an App', () => {
+  const MAY = { repository_hooks: 'write', organization_hooks: 'write' };
+
+  test('I10: of all three logs are asked for again, each by its own hook, with a token for that alone', async () => {
+    const { github, send, turn, asked, receiver } = await anAppWithPlainHooks(MAY);
+    const failed = [await send('11'), await send('12'), await send('1')].map(({ guid }) => guid);
+    await send('13');
+    receiver.answer(202);
+    await turn();
+    expect(new Set(asked())).toEqual(new Set(failed));
+    const again = github.deliveries.log.filter(({ redelivery }) => redelivery);
+    expect(again.map(({ hookId, status_code }) => [hookId, status_code]).sort()).toEqual([
+      ['1', 202],
+      ['11', 202],
+      ['12', 202],
+    ]);
+    const rights = github.state.tokens.map((minted) => minted.asked);
+    const toWrite = rights.filter(({ permissions }) => JSON.stringify(permissions).includes('write'));
+    expect(toWrite).toEqual([
+      { repositories: ['api'], permissions: { repository_hooks: 'write' } },
+      { repositories: ['api'], permissions: { organization_hooks: 'write' } },
+    ]);
+    await turn();
+    expect(asked()).toHaveLength(3);
+  });
+
+  test('I10: an event that two hooks lost under one GUID is asked for at both, since neither has brought it', async () => {
+    const { github, receiver, turn, asked } = await anAppWithPlainHooks(MAY);
+    const event = { url: receiver.url, event: 'push', payload: {}, secret: 'hook', guid: 'one-guid' };
+    await github.deliveries.send({ ...event, hookId: '11' });
+    await github.deliveries.send({ ...event, hookId: '12' });
+    receiver.answer(202);
+    await turn();
+    expect(asked()).toEqual(['one-guid', 'one-guid']);
+    await turn();
+    expect(asked()).toHaveLength(2);
+  });
+
+  test('I10: an App that may not see hooks asks for none, and its own log is read all the same', async () => {
+    const { send, turn, asked, outcomes } = await anAppWithPlainHooks({});
+    await send('11');
+    const own = await send('1');
+    await turn();
+    expect(asked()).toEqual([own.guid]);
+    expect(await outcomes()).toEqual({ 'hook of the App': 'looked' });
+  });
+
+  test('I10: one that may only read them uses up no try: granted later, the delivery is asked for', async () => {
+    const { permissions, send, turn, asked, outcomes } = await anAppWithPlainHooks({
+      repository_hooks: 'read',
+    });
+    const { guid } = await send('11');
+    for (let turns = 0; turns < 4; turns += 1) await turn();
+    expect(asked()).toEqual([]);
+    expect(await outcomes()).toMatchObject({ 'hook of acme/api 11': 'denied' });
+    permissions['repository_hooks'] = 'write';
+    await turn();
+    expect(asked()).toEqual([guid]);
+    expect(await outcomes()).toMatchObject({ 'hook of acme/api 11': 'looked' });
+  });
+
+  test('I10: nor does a limit; a call without an answer does', async () => {
+    const { github, send, turn, asked, receiver } = await anAppWithPlainHooks(MAY);
+    await send('11');
+    for (let turns = 0; turns < 3; turns += 1) {
+      github.failNext({ fault: { kind: 'too-many-requests', retryAfterSeconds: 0 }, path: /attempts/ });
+      await turn();
+    }
+    expect(asked()).toEqual([]);
+    github.clearFaults();
+    // It arrives, and its answer does not: of the two tries one is left.
+    github.failNext({ fault: { kind: 'reset', when: 'after' }, path: /attempts/ });
+    for (let turns = 0; turns < 4; turns += 1) await turn();
+    expect(asked()).toHaveLength(2);
+    expect(receiver.arrived()).toBe(3);
+  });
+
+  test('I10: two reconcilers ask once, also when one was stopped between its row and its call', async () => {
+    const { world, send, asked } = await anAppWithPlainHooks(MAY);
+    await send('11');
+    const stopped = armFailPoint('redelivery.begun', 'hold@1');
+    const first = world.reconciler().round('redeliver-failed');
+    await stopped.reached;
+    // Its claim runs out while it stands there: the other one reads the log, and finds a young try.
+    await world.rows('update headgate.watermark set next_at = clock_timestamp(), claimed_until = null');
+    await world.reconciler().round('redeliver-failed');
+    expect(asked()).toEqual([]);
+    stopped.release();
+    await first;
+    expect(asked()).toHaveLength(1);
   });
 });
 

@@ -17,9 +17,9 @@ interface FileWorld {
   receipts(): Promise<readonly { reason: string; sha: string | null; message: string }[]>;
 }
 
-async function fileWorld(file: string | null): Promise<FileWorld> {
+async function fileWorld(file: string | null, commits = 3): Promise<FileWorld> {
   process.env[TOKEN_NAME] = 'ghp_test';
-  const git = await BareRepository.create();
+  const git = await BareRepository.create({ commits });
   if (file !== null) await git.commit({ files: { '.headgate.yaml': file } });
   const github = await FakeGitHub.start();
   atEnd(() => github.stop());
@@ -98,6 +98,13 @@ describe('.headgate.yaml of a repository without a url', () => {
     await broken.turn();
     await broken.turn();
     expect((await reasons(broken)).at(-1)).toBe('ADMITTED');
+  });
+
+  test('I7: a repository without a commit has none, and keeps nothing waiting', async () => {
+    const place = await fileWorld(null, 0);
+    await place.submit();
+    await place.turn();
+    expect(await reasons(place)).toEqual(['REPOSITORY_CONFIG_PENDING', 'ADMITTED']);
   });
 
   test('I7: what cannot be read is never taken for absent: not in an outage, not where nothing can be seen', async () => {

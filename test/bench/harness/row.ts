@@ -24,6 +24,8 @@ export interface Effort {
   readonly loadSeconds: number;
   /** Runs of one drain. */
   readonly runs: number;
+  /** Drained before those, so that both sides have run a while. */
+  readonly warmUpRuns: number;
   /** Waiting runs and tenants of the large backlog. */
   readonly backlog: number;
   readonly tenants: number;

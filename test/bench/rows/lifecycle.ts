@@ -1,6 +1,9 @@
-/** Runs through their whole life: dispatch, verdict, claim, stages, finish; with scheduler and worker as processes. */
+/**
+ * Runs through their whole life: dispatch, verdict, claim, stages, finish; with scheduler and worker as processes. Each side
+ * has drained some before: what is measured is work, not the start of a process.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
-import { openInstance } from '../harness/instance.js';
+import { type Instance, openInstance } from '../harness/instance.js';
 import { Child } from '../harness/processes.js';
 import { interleaved } from '../harness/rounds.js';
 import type { Bench, Part } from '../harness/row.js';
@@ -42,26 +45,39 @@ export const lifecycle: Part = {
 async function drain({ place, effort }: Bench, name: string): Promise<number> {
   const instance = await openInstance(place, name);
   try {
-    await instance.admit(effort.runs, 0);
     await instance.service('scheduler');
     await instance.service('worker');
-    const untilMs = performance.now() + DRAINED_WITHIN_MS;
-    for (;;) {
-      const [left] = await instance.rows<{ n: number }>(
-        'select (select count(*) from headgate.queue_item)::int + (select count(*) from headgate.lease)::int as n',
-      );
-      if (left?.n === 0) break;
-      if (performance.now() > untilMs) throw new Error(`${left?.n} runs were not done in time`);
-      await delay(LOOK_AGAIN_MS);
-    }
+    await instance.admit(effort.warmUpRuns, 0);
+    await drained(instance);
+    // All of it waits before the first of it starts: nobody dispatches without this lock.
+    const from = await instance.db.service.transaction(async (c) => {
+      await c.query("select pg_advisory_xact_lock(hashtextextended('headgate.dispatch', 0))");
+      const [now] = await c.query<{ at: Date }>('select clock_timestamp() as at');
+      await instance.admit(effort.runs, effort.warmUpRuns);
+      return now?.at;
+    });
+    await drained(instance);
     const [taken] = await instance.rows<{ seconds: number; runs: number }>(
       `select extract(epoch from max(finished_at) - min(started_at))::float8 as seconds, count(*)::int as runs
-         from headgate.run where status = 'SUCCEEDED'`,
+         from headgate.run where status = 'SUCCEEDED' and created_at > $1`,
+      [from],
     );
     if (taken === undefined || taken.runs !== effort.runs) throw new Error('not all runs succeeded');
     return taken.runs / taken.seconds;
   } finally {
     await instance.close();
+  }
+}
+
+async function drained(instance: Instance): Promise<void> {
+  const untilMs = performance.now() + DRAINED_WITHIN_MS;
+  for (;;) {
+    const [left] = await instance.rows<{ isAny: boolean }>(
+      'select exists (select from headgate.queue_item) or exists (select from headgate.lease) as "isAny"',
+    );
+    if (left?.isAny === false) return;
+    if (performance.now() > untilMs) throw new Error('the runs were not done in time');
+    await delay(LOOK_AGAIN_MS);
   }
 }
 
@@ -71,6 +87,7 @@ async function graphileDrain(
   round: number,
 ): Promise<number> {
   const url = await place.emptyDatabase(`graphile_${mode}_${round}`);
-  const args = [`${peers.folder}/graphile-drain.mjs`, url, String(effort.runs), mode];
+  const counts = [String(effort.runs), String(effort.warmUpRuns)];
+  const args = [`${peers.folder}/graphile-drain.mjs`, url, mode, ...counts];
   return new Child(peers.node, args, {}).said('how fast it drained', perSecondOf, DRAINED_WITHIN_MS);
 }

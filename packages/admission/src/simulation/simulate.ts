@@ -16,7 +16,7 @@ import {
   draftOf,
   evolveDraft,
   type Ids,
-  isRepeat,
+  isAnsweredOnce,
   type Policy,
   type ReasonCode,
   type RoutePolicy,
@@ -104,14 +104,14 @@ class Simulation {
   #signal({ arrival, submission }: Event & { kind: 'signal' }, at: Date): void {
     const { promotes } = submission;
     if (promotes != null && this.#replaced.has(promotes.deferredId)) return;
-    let isRepeated = false;
+    let isAnswered = false;
     for (const prepared of prepare(submission, this.#options.policy, this.#options.ids)) {
       const { candidate } = prepared;
-      if (candidate.isFurtherRoute && isRepeated) continue;
+      if (candidate.isFurtherRoute && isAnswered) continue;
       this.#makeTask(candidate);
       const decision = decideOne(this.#state, candidate);
       evolveDraft(this.#state, decision);
-      if (!candidate.isFurtherRoute) isRepeated = isRepeat(decision);
+      if (!candidate.isFurtherRoute) isAnswered = isAnsweredOnce(decision);
       this.#note(arrival, at, prepared, decision);
     }
   }

@@ -2,10 +2,10 @@
  * One signal against the state, in the order in which the questions are asked:
  *
  *  1. Was this delivery seen before?            DUPLICATE_DELIVERY, DUPLICATE_HOOK
- *  2. Was it decided without state?             the verdict
- *  3. Does it name work at all?                 NO_ROUTE, TASK_CONTRACT_INVALID
- *  4. May the tenant work?                      TENANT_SUSPENDED
- *  5. Is it the echo of our own commit?         SELF_TRIGGERED
+ *  2. Is it the echo of our own commit?         SELF_TRIGGERED
+ *  3. Was it decided without state?             the verdict
+ *  4. Does it name work at all?                 NO_ROUTE, TASK_CONTRACT_INVALID
+ *  5. May the tenant work?                      TENANT_SUSPENDED
  *  6. Was the task cancelled?                   TASK_CANCELLED
  *  7. Is this version known?                    DUPLICATE_WORK; a schedule found NOTHING_FOUND
  *  8. Does a newer version stand?               SUPERSEDED
@@ -18,7 +18,7 @@
  *
  * A route that only observes is told what it would have got: OBSERVED, and nothing is made.
  *
- * A person's retry or reset leaves out 5, 6, 7, 9 and 10; a reset leaves out 8 as well, which makes it the way out of a
+ * A person's retry or reset leaves out 2, 6, 7, 9 and 10; a reset leaves out 8 as well, which makes it the way out of a
  * wrong time in the source. Identity comes before order, so that a late repeat of a known version is told its
  * run and not that it is old.
  */
@@ -33,16 +33,16 @@ import { byDebounce, withoutItsWaiting } from './debounce.js';
 import { type DecisionParts, decide } from './decision.js';
 import { echoOfOurs, guarded } from './guard.js';
 import { deliveryKey, taskKey } from './keys.js';
+import { standingLatch } from './latch.js';
 import { isNews } from './news.js';
-import {
-  type AdmissionState,
-  type AdmissionWrite,
-  askedEventId,
-  type Candidate,
-  type Decision,
-  type FirstDelivery,
-  type KnownVersion,
-  type Verdict,
+import type {
+  AdmissionState,
+  AdmissionWrite,
+  Candidate,
+  Decision,
+  FirstDelivery,
+  KnownVersion,
+  Verdict,
 } from './types.js';
 
 /** How long a deferred signal waits when nobody named a time. */
@@ -61,6 +61,9 @@ function decided(state: AdmissionState, candidate: Candidate): Decision {
   if (first !== undefined) return repeated(candidate, first, 'DUPLICATE_DELIVERY', 'delivery-dedupe');
   const heard = heardBefore(state, candidate);
   if (heard !== undefined) return repeated(candidate, heard, 'DUPLICATE_HOOK', 'command-dedupe');
+
+  const echo = echoOfOurs(state, candidate);
+  if (echo !== null) return echo;
 
   const { verdict, route, work } = candidate;
   if (verdict !== null && verdict.outcome !== 'accept') return byVerdict(state, candidate, verdict);
@@ -101,15 +104,9 @@ function onlyObserved(asked: Asked): Decision {
     taskId: task.taskId,
     generation: decision.generation,
     metRunId: decision.existing ? decision.runId : null,
-    writes: standingLatch(asked),
+    writes: standingLatch(task, candidate),
   });
 }
-
-/** Its own latch falls with the promotion; another's stays as it is. */
-const standingLatch = ({ task, candidate }: Asked): readonly AdmissionWrite[] =>
-  task.latch !== null && task.latch.receiptId === candidate.parentReceiptId
-    ? [{ kind: 'latch', taskId: task.taskId, latch: null, candidate: null }]
-    : [];
 
 /**
  * The latched version asks to be let in. It no longer waits, whatever is decided now: it must not stand in its own
@@ -124,11 +121,11 @@ function withoutItsLatch(asked: Asked): Decision {
   return { ...decision, writes: [cleared, ...decision.writes] };
 }
 
-/** A command that another delivery brought: by a second hook, or edited and sent again. */
+/** What another delivery brought: a second hook, a scan, a command that was edited and sent again. */
 function heardBefore(state: AdmissionState, candidate: Candidate) {
-  const { asked, signal } = candidate;
-  if (asked == null || !isNews(candidate)) return undefined;
-  return state.deliveries.get(deliveryKey({ source: signal.source, eventId: askedEventId(asked) }));
+  const { heardAs, signal } = candidate;
+  if (heardAs == null || !isNews(candidate)) return undefined;
+  return state.deliveries.get(deliveryKey({ source: signal.source, eventId: heardAs }));
 }
 
 /** The same trigger came twice: it is answered with what its first receipt led to. */
@@ -206,8 +203,6 @@ function byTask(asked: Asked): Decision {
     });
   }
   if (candidate.directive.kind !== 'none') return againByPerson(asked, candidate.directive);
-  const echo = echoOfOurs(asked);
-  if (echo !== null) return echo;
   if (task.cancelled) {
     return decide(candidate, {
       ...here,

@@ -5,16 +5,15 @@ import { countsAsOpen, countsAsQueued } from './admit.js';
 import { withoutItsWaiting } from './debounce.js';
 import { guardOf, touchedSubjects } from './guard.js';
 import { deliveryKey, rateKey, taskKey } from './keys.js';
-import {
-  type AdmissionState,
-  type AdmissionWrite,
-  askedEventId,
-  type Decision,
-  type FirstDelivery,
-  type GuardState,
-  type LiveRun,
-  type TaskState,
-  type WaitingVersion,
+import type {
+  AdmissionState,
+  AdmissionWrite,
+  Decision,
+  FirstDelivery,
+  GuardState,
+  LiveRun,
+  TaskState,
+  WaitingVersion,
 } from './types.js';
 
 /** A working copy: its maps are its own, the tasks in them are never changed in place. */
@@ -100,8 +99,8 @@ export const standsForDelivery = (standing: FirstDelivery | undefined, decision:
 
 /** A command counts as heard from its first delivery on. */
 function rememberAsked(draft: AdmissionDraft, { candidate, runId, taskId }: Decision): void {
-  if (candidate.asked == null) return;
-  const key = deliveryKey({ source: candidate.signal.source, eventId: askedEventId(candidate.asked) });
+  if (candidate.heardAs == null) return;
+  const key = deliveryKey({ source: candidate.signal.source, eventId: candidate.heardAs });
   if (!draft.deliveries.has(key)) {
     draft.deliveries.set(key, { receiptId: candidate.receiptId, runId, taskId });
   }

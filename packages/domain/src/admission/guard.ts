@@ -4,7 +4,8 @@ import type { ReasonCode } from '../reasons.js';
 import { counted, durationInWords, type Numbers } from '../sentences.js';
 import type { Asked } from './admit.js';
 import { decide } from './decision.js';
-import { rateKey, subjectKey, versionKey } from './keys.js';
+import { rateKey, subjectKey, taskKey, versionKey } from './keys.js';
+import { standingLatch } from './latch.js';
 import type { AdmissionState, Candidate, Decision, GuardState } from './types.js';
 
 export const NO_GUARD_STATE: GuardState = { makers: new Map(), touched: new Map(), started: new Map() };
@@ -40,14 +41,23 @@ export function lineage({ state, candidate, task }: Pick<Asked, 'state' | 'candi
   return lineageOf(part, makerOf(state, candidate), task.chain ?? null, touchedAt(state, candidate));
 }
 
-/** What we pushed comes back as news: nobody but us did anything. Null: not so. */
-export function echoOfOurs(asked: Asked): Decision | null {
-  const { state, candidate } = asked;
-  if (candidate.cause?.part !== 'echo') return null;
-  const maker = makerOf(state, candidate);
-  if (maker === null) return null;
-  return refused(asked, 'SELF_TRIGGERED', 'loop-guard.own-commit', {
-    detail: 'The commit is one that a run of ours made.',
+/**
+ * What we pushed comes back as news: nobody but us did anything. Asked before any route, so it does not matter whether
+ * one takes it. Null: not so, or it was told apart by its sign already.
+ */
+export function echoOfOurs(state: AdmissionState, candidate: Candidate): Decision | null {
+  const { cause, directive, verdict, work, tenant } = candidate;
+  if (cause?.part !== 'echo' || directive.kind !== 'none') return null;
+  if (verdict?.reasonCode === 'SELF_TRIGGERED' || makerOf(state, candidate) === null) return null;
+  const task = work === null ? undefined : state.tasks.get(taskKey(tenant.id, work.workKey));
+  return decide(candidate, {
+    outcome: 'reject',
+    reasonCode: 'SELF_TRIGGERED',
+    rule: 'loop-guard.own-commit',
+    facts: { detail: 'The commit is one that a run of ours made.' },
+    taskId: task?.taskId ?? null,
+    generation: task?.generation ?? null,
+    writes: task === undefined ? [] : standingLatch(task, candidate),
   });
 }
 

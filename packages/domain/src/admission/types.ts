@@ -66,6 +66,8 @@ export interface Candidate {
   readonly cause?: Cause | null;
   /** By default DEFAULT_LOOP_GUARD. */
   readonly guard?: LoopGuardPolicy;
+  /** The event id under which every delivery of what it tells is known, by hook or scan; null or absent: only its own. */
+  readonly heardAs?: string | null;
   /** Where a person asked for this; null: nobody did, or where nothing can be answered. */
   readonly asked?: AskedAt | null;
 }

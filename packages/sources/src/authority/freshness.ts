@@ -48,7 +48,11 @@ export function freshness(run: FreshnessQuestion, head: HeadReading): Freshness 
     case 'closed':
       return { kind: 'stale', reasonCode: 'TARGET_CLOSED', detail: head.reason };
     case 'gone':
-      return { kind: 'stale', reasonCode: 'TARGET_CLOSED', detail: `${nameOf(run.target)} is gone.` };
+      return {
+        kind: 'stale',
+        reasonCode: 'TARGET_CLOSED',
+        detail: head.detail ?? `${nameOf(run.target)} is gone.`,
+      };
     case 'head':
       if (run.isSealed || !isCommitId(run.inputVersion) || head.sha === run.inputVersion) {
         return { kind: 'fresh' };

@@ -71,7 +71,7 @@ export class GithubSourceReader implements SourceReader {
     sha: string,
   ): Promise<string | null | PermissionReading> {
     const answer = await this.#ask(query, commit, 'commits', sha);
-    if (answer.kind === 'absent') return null;
+    if (answer.kind === 'absent' || answer.kind === 'empty') return null;
     if (answer.kind !== 'found') return unreadable(answer);
     return answer.value.author?.login ?? answer.value.committer?.login ?? null;
   }
@@ -189,6 +189,7 @@ const asked = ({
 }) => ({ source, repository: repository.fullName, ...(signal === undefined ? {} : { signal }) });
 
 function notFound(answer: Exclude<GithubOutcome<unknown>, { kind: 'found' }>): HeadReading {
+  if (answer.kind === 'empty') return { kind: 'gone', detail: answer.detail };
   return answer.kind === 'absent' ? { kind: 'gone' } : unreadable(answer);
 }
 

@@ -1,6 +1,6 @@
 /**
  * A waiting signal, read at its source: what it tells if its payload only wakes, the head where that is missing, the
- * files of its pull request where a route asks for them. In this order: each needs the one before.
+ * files that it changes where a route asks for them. In this order: each needs the one before.
  */
 import type { Signal, SourcePolicy } from '@headgate/domain';
 import type { GithubAsker } from './ask-once.js';
@@ -26,5 +26,5 @@ export async function readAtSource(question: SourceQuestion): Promise<Readout> {
   const head = await resolveHead({ client, source, signal: event.signal });
   if (head.kind !== 'read') return isWake ? { ...head, signal: event.signal } : head;
   if (!asksForFiles(head.signal)) return head;
-  return withChangedFiles({ client, source, signal: head.signal });
+  return withChangedFiles({ client, source, signal: head.signal, told: signal });
 }

@@ -28,8 +28,8 @@ export type HeadReading =
   | { readonly kind: 'disagrees'; readonly detail: string }
   /** The pull request or issue is there, and closed or merged. */
   | { readonly kind: 'closed'; readonly reason: string }
-  /** The source answered, and holds no such target. */
-  | { readonly kind: 'gone' }
+  /** The source answered, and holds no such target. `detail` says why, where it is known. */
+  | { readonly kind: 'gone'; readonly detail?: string }
   /** The source did not answer: nothing is known. */
   | { readonly kind: 'unavailable'; readonly detail: string };
 

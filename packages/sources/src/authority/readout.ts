@@ -16,6 +16,8 @@ export type NotRead =
   | { readonly kind: 'otherwise'; readonly detail: string }
   /** The source answered, and there is nothing to resolve it to. */
   | { readonly kind: 'unresolved'; readonly detail: string }
+  /** There is no commit yet: nothing can be resolved before there is one. */
+  | { readonly kind: 'empty'; readonly detail: string }
   /** The source keeps no record of such a thing: only the payload tells it. */
   | { readonly kind: 'untold'; readonly detail: string }
   | {
@@ -25,9 +27,12 @@ export type NotRead =
       readonly until: Date | null;
     };
 
-/** An answer that did not come, or that the source refuses: nothing is known. */
-export const unavailable = (answer: Exclude<GithubOutcome<unknown>, { kind: 'found' }>): NotRead => ({
-  kind: 'unavailable',
-  detail: answer.kind === 'unchanged' ? 'GitHub said unchanged and no copy is left.' : answer.detail,
-  until: answer.kind === 'limited' ? answer.until : null,
-});
+/** An answer that did not come, or that the source refuses: nothing is known, but that a repository is empty. */
+export function notRead(answer: Exclude<GithubOutcome<unknown>, { kind: 'found' }>): NotRead {
+  if (answer.kind === 'empty') return { kind: 'empty', detail: answer.detail };
+  return {
+    kind: 'unavailable',
+    detail: answer.kind === 'unchanged' ? 'GitHub said unchanged and no copy is left.' : answer.detail,
+    until: answer.kind === 'limited' ? answer.until : null,
+  };
+}

@@ -12,7 +12,7 @@ import { githubEventOf } from '../github/events.js';
 import { instantAt, isCommitId, textAt } from '../github/fields.js';
 import { ruleOf } from '../github/rules.js';
 import type { GithubAsker } from './ask-once.js';
-import { type Readout, unavailable } from './readout.js';
+import { notRead, type Readout } from './readout.js';
 
 const repo = z.object({ id: z.int(), full_name: z.string() });
 const pullShape = z.object({
@@ -56,7 +56,7 @@ async function byPullRequest(query: Query, target: TargetRef): Promise<Readout> 
   if (answer.kind === 'absent') {
     return { kind: 'unresolved', detail: `There is no pull request ${target.id}.` };
   }
-  if (answer.kind !== 'found') return unavailable(answer);
+  if (answer.kind !== 'found') return notRead(answer);
   const pull = answer.value;
   if (pull.state !== 'open') {
     const how = pull.merged_at == null ? 'closed' : 'merged';
@@ -95,7 +95,7 @@ async function byCommit(query: Query): Promise<Readout> {
   }
   const answer = await ask(query, z.array(pullShape), 'commits', sha, 'pulls');
   if (answer.kind === 'absent') return { kind: 'unresolved', detail: `The commit ${sha} is not known here.` };
-  if (answer.kind !== 'found') return unavailable(answer);
+  if (answer.kind !== 'found') return notRead(answer);
   const headed = answer.value.filter((pull) => pull.head.sha === sha);
   const open = headed.filter((pull) => pull.state === 'open');
   const [only, ...others] = open;
@@ -143,7 +143,7 @@ async function byBranch(query: Query, target: TargetRef): Promise<Readout> {
   const name = target.ref ?? target.id;
   const answer = await ask(query, refShape, 'git', 'ref', 'heads', name);
   if (answer.kind === 'absent') return { kind: 'closed', detail: `The branch ${name} is gone.` };
-  if (answer.kind !== 'found') return unavailable(answer);
+  if (answer.kind !== 'found') return notRead(answer);
   return { kind: 'read', signal: { ...query.signal, inputVersion: answer.value.object.sha } };
 }
 

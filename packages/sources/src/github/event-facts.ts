@@ -26,7 +26,7 @@ export function githubFactsOf(event: string, signal: Signal): EventFacts {
     association: associationOf(payload),
     isFork: isForkOf(payload, pull),
     isDraft: booleanAt(pull, 'draft'),
-    paths: event === 'push' ? pathsOf(payload) : pathsRead(signal),
+    paths: pathsRead(signal) ?? (event === 'push' ? pathsOf(payload) : null),
   };
 }
 

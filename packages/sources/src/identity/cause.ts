@@ -1,5 +1,6 @@
 /** What a signal is in a chain of causes: the loop guard's question, answered from the envelope alone. Pure. */
 import type { AskedAt, Cause, CausePart, Signal } from '@headgate/domain';
+import { GIT_PUSH } from '../git/push.js';
 import { githubEventOf } from '../github/events.js';
 import { idAt, isCommitId, textAt } from '../github/fields.js';
 import { isButton } from '../github/own-sign.js';
@@ -45,6 +46,7 @@ function partOfEvent(signal: Signal): CausePart {
   const event = githubEventOf(signal.type);
   const action = textAt(signal.data, 'action');
   const isUser = signal.actor?.kind === 'user';
+  if (signal.type === GIT_PUSH) return 'echo';
   if (event === null) return isUser ? 'person' : 'finding';
   if (isButton(event, action)) return isUser ? 'person' : 'machine';
   if (FINDINGS.has(event)) return 'finding';

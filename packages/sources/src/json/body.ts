@@ -1,5 +1,5 @@
 /** A body of JSON, by its content type. */
-import { parseBoundedJson } from './bounded.js';
+import { MAX_JSON_DEPTH, type PrototypeKeys, parseBoundedJson } from './bounded.js';
 
 export type JsonBody =
   | { readonly kind: 'object'; readonly value: Readonly<Record<string, unknown>> }
@@ -29,10 +29,10 @@ export function utf8(rawBody: Uint8Array): string | null {
   }
 }
 
-export function readJsonBody(rawBody: Uint8Array): JsonBody {
+export function readJsonBody(rawBody: Uint8Array, prototypeKeys: PrototypeKeys = 'drop'): JsonBody {
   const text = utf8(rawBody);
   if (text === null) return { kind: 'unreadable', detail: 'The body is not valid UTF-8.' };
-  const json = parseBoundedJson(text);
+  const json = parseBoundedJson(text, MAX_JSON_DEPTH, prototypeKeys);
   if (json.kind === 'unreadable') return json;
   return isObject(json.value) ? { kind: 'object', value: json.value } : { kind: 'other', value: json.value };
 }

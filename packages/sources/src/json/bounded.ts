@@ -7,7 +7,10 @@
  */
 import { structureOf } from './structure.js';
 
-const MAX_JSON_DEPTH = 100;
+export const MAX_JSON_DEPTH = 100;
+
+/** A `__proto__` key: left out of what others send, or a reason to refuse what a caller of ours wrote. */
+export type PrototypeKeys = 'drop' | 'refuse';
 
 export type BoundedJson =
   | { readonly kind: 'json'; readonly value: unknown }
@@ -18,7 +21,11 @@ export type BoundedJson =
 const SUSPICIOUS_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-export function parseBoundedJson(text: string, maxDepth: number = MAX_JSON_DEPTH): BoundedJson {
+export function parseBoundedJson(
+  text: string,
+  maxDepth: number = MAX_JSON_DEPTH,
+  prototypeKeys: PrototypeKeys = 'drop',
+): BoundedJson {
   const structure = structureOf(text, maxDepth);
   if (structure.isTooDeep) return unreadable(`The JSON is nested deeper than ${maxDepth} levels.`);
   let value: unknown;
@@ -27,10 +34,13 @@ export function parseBoundedJson(text: string, maxDepth: number = MAX_JSON_DEPTH
   } catch {
     return unreadable('The body is not valid JSON.');
   }
-  const found: Findings = { members: 0, hasHugeNumber: false };
+  const found: Findings = { members: 0, hasHugeNumber: false, hasPrototypeKey: false };
   cleanse(value, found);
   if (found.members !== structure.members) return unreadable('The JSON holds a key twice in one object.');
   if (found.hasHugeNumber) return unreadable('The JSON holds a number that is too large.');
+  if (found.hasPrototypeKey && prototypeKeys === 'refuse') {
+    return unreadable('The JSON holds the key __proto__.');
+  }
   const fault = text.includes('\\u') && SUSPICIOUS_ESCAPE.test(text) ? textFault(value) : null;
   return fault === null ? { kind: 'json', value } : unreadable(fault);
 }
@@ -40,6 +50,7 @@ const unreadable = (detail: string): BoundedJson => ({ kind: 'unreadable', detai
 interface Findings {
   members: number;
   hasHugeNumber: boolean;
+  hasPrototypeKey: boolean;
 }
 
 /** Counts members and removes `__proto__` keys in place. Recursive: the depth is bounded. */
@@ -58,7 +69,10 @@ function cleanse(node: unknown, found: Findings): void {
   for (const key in members) {
     found.members += 1;
     if (typeof members[key] !== 'string') cleanse(members[key], found);
-    if (key === '__proto__') Reflect.deleteProperty(members, key);
+    if (key === '__proto__') {
+      found.hasPrototypeKey = true;
+      Reflect.deleteProperty(members, key);
+    }
   }
 }
 

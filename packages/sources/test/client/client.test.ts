@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { failureOf } from '../../src/github/client/answer.js';
+import { Rates } from '../../src/github/client/rates.js';
 import { repositoryPath } from '../../src/index.js';
 import { APP, aForge, anAppForge } from './world.js';
 
@@ -104,6 +106,17 @@ describe('the GitHub client', () => {
     expect(await client.read({ ...question, shape: z.array(z.unknown()) })).toMatchObject({
       kind: 'unavailable',
     });
+  });
+
+  it('knows a repository without a commit from a change that contradicts another: both are 409', () => {
+    const rates = new Rates({ now: () => new Date(), monotonicMs: () => 0 });
+    const refused = (message: string) => failureOf({ status: 409, headers: {}, message }, 'token', rates);
+    expect(refused('Git Repository is empty.')).toEqual({
+      kind: 'empty',
+      detail: 'The repository is empty.',
+    });
+    expect(refused('Git Repository is empty. - https://docs.github.com/rest').kind).toBe('empty');
+    expect(refused('Head branch was modified.').kind).toBe('denied');
   });
 
   it('reads its credentials again for every question, and never repeats them', async () => {

@@ -49,6 +49,22 @@ describe('the head as GitHub tells it', () => {
     expect(github.rate.used).toBe(spent);
   });
 
+  it('I6: of a repository without a commit the head is gone, not out of reach', async () => {
+    const { read, git, reader, source } = await aReader();
+    await git.deleteBranch('topic');
+    await git.deleteBranch('main');
+    const main: TargetRef = { kind: 'branch', id: 'main', ref: 'main', aspect: null };
+    const reading = await read(null, main);
+    expect(reading).toEqual({ kind: 'gone', detail: 'The repository is empty.' });
+    expect(freshness({ target: main, inputVersion: 'a'.repeat(40) }, reading)).toEqual({
+      kind: 'stale',
+      reasonCode: 'TARGET_CLOSED',
+      detail: 'The repository is empty.',
+    });
+    const asker = { source, repository: REPOSITORY, login: null, sha: 'a'.repeat(40) };
+    expect((await reader.readPermission(asker)).kind).toBe('not-allowed');
+  });
+
   it('I6: a record that lags its branch is no head: the two disagree', async () => {
     const { read, pull, sha } = await aReader();
     pull.recordedHead = 'e'.repeat(40);

@@ -1,5 +1,6 @@
 /** receipt and payload: what was decided about every signal, and what it carried. Never updated. */
 
+import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { deflate, deflateSync, inflate } from 'node:zlib';
 import type { Outcome, ReasonCode, ReceiptId, RunId, SignalAnswer, TaskId } from '@headgate/domain';
@@ -130,6 +131,16 @@ const payloadRows = rowInsert<PayloadRow>('payload.insert', 'payload', [
   { name: 'headers', type: 'jsonb', value: (p) => (p.headers === null ? null : JSON.stringify(p.headers)) },
   { name: 'data', type: 'bytea', value: (p) => p.data },
 ]);
+// Of the repeats of deliveries those whose first came with the very same. Index: the key.
+const samePayload = statement(
+  'payload.same',
+  `select g.receipt_id as "receiptId"
+     from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::jsonb[], $6::bytea[])
+          as g(receipt_id, first_id, encoding, media_type, headers, digest)
+     join headgate.payload p on p.receipt_id = g.first_id
+    where p.encoding = g.encoding and p.media_type = g.media_type and p.headers is not distinct from g.headers
+      and sha256(p.data) = g.digest`,
+);
 const readPayload = statement(
   'payload.read',
   'select encoding, media_type as "mediaType", headers, data from headgate.payload where receipt_id = $1',
@@ -175,6 +186,22 @@ export const payloads = {
       encoding: 'deflate',
       data: isShort ? deflateSync(body, DEFLATE) : await deflateAsync(body, DEFLATE),
     };
+  },
+  /** Which of the rows carry, byte for byte, what lies beside the receipt named `first`. */
+  same: async (
+    c: Connection,
+    asked: readonly { readonly row: PayloadRow; readonly first: ReceiptId }[],
+  ): Promise<ReadonlySet<ReceiptId>> => {
+    if (asked.length === 0) return new Set();
+    const rows = await c.run<{ receiptId: ReceiptId }>(samePayload, [
+      asked.map(({ row }) => row.receiptId),
+      asked.map(({ first }) => first),
+      asked.map(({ row }) => row.encoding),
+      asked.map(({ row }) => row.mediaType),
+      asked.map(({ row: { headers } }) => (headers === null ? null : JSON.stringify(headers))),
+      asked.map(({ row }) => createHash('sha256').update(row.data).digest()),
+    ]);
+    return new Set(rows.map((row) => row.receiptId));
   },
   read: async (c: Connection, receiptId: ReceiptId): Promise<Payload | null> => {
     const [row] = await c.run<PayloadRow>(readPayload, [receiptId]);

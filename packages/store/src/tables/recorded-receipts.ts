@@ -28,17 +28,21 @@ export interface RecordedReceipt {
   readonly payload: Payload | null;
 }
 
-// One for each signal as it came: promotions name a parent, and of several routes only the first has the payload. A look
-// of a goal is no signal: it asks for no agent.
+// One for each signal as it came: promotions name a parent, and of several routes only one has the payload. A repeated
+// delivery without its own is told by what its first receipt has. A look of a goal is no signal: it asks for no agent.
 const page = statement(
   'receipt.recorded_page',
   `select r.id, t.key as tenant, r.source, r.event_id as "eventId", r.type, r.trigger, r.via, r.hook_id as "hookId",
           r.route, r.repository, r.work_key as "workKey", r.input_version as "inputVersion", r.outcome,
           r.reason_code as "reasonCode", r.rule, r.emitted_at as "emittedAt",
-          r.received_at as "receivedAt", r.actor, p.receipt_id is not null as "hasPayload"
+          r.received_at as "receivedAt", r.actor, p.receipt_id as "payloadOf"
      from headgate.receipt r
      join headgate.tenant t on t.id = r.tenant_id
-     left join headgate.payload p on p.receipt_id = r.id
+     left join lateral (
+       select k.receipt_id from headgate.payload k
+        where k.receipt_id in (r.id, case when r.reason_code = 'DUPLICATE_DELIVERY' then r.parent_receipt_id end)
+        order by k.receipt_id = r.id desc limit 1
+     ) p on true
     where r.id > $1 and r.kind = 'decision' and r.created_at >= $2
       and (r.parent_receipt_id is null or r.reason_code = 'DUPLICATE_DELIVERY')
       and (r.trigger <> 'event' or p.receipt_id is not null) and r.type <> 'goal.observe'
@@ -62,7 +66,7 @@ const estimates = statement(
     group by r.route`,
 );
 
-type PageRow = Omit<RecordedReceipt, 'payload'> & { readonly hasPayload: boolean };
+type PageRow = Omit<RecordedReceipt, 'payload'> & { readonly payloadOf: ReceiptId | null };
 
 const FIRST = '00000000-0000-0000-0000-000000000000' as ReceiptId;
 const PAGE = 200;
@@ -79,8 +83,8 @@ export const recordedReceipts = {
   read: async function* (c: Connection, since: Date): AsyncGenerator<RecordedReceipt> {
     for (let after = FIRST; ; ) {
       const rows = await c.run<PageRow>(page, [after, since, PAGE]);
-      for (const { hasPayload, ...row } of rows) {
-        yield { ...row, payload: hasPayload ? await payloads.read(c, row.id) : null };
+      for (const { payloadOf, ...row } of rows) {
+        yield { ...row, payload: payloadOf === null ? null : await payloads.read(c, payloadOf) };
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < PAGE) return;

@@ -24,6 +24,12 @@ const settle = statement(
   `update headgate.redelivery set settled_at = clock_timestamp(), detail = $5
     where tenant_id = $1 and source = $2 and hook = $3 and guid = $4 and settled_at is null`,
 );
+// The forge has certainly not taken it: the try counts for nothing, and the pause is kept.
+const giveBack = statement(
+  'redelivery.give_back',
+  `update headgate.redelivery set tries = tries - 1, settled_at = clock_timestamp(), detail = $5
+    where tenant_id = $1 and source = $2 and hook = $3 and guid = $4 and settled_at is null and tries > 0`,
+);
 const forget = statement(
   'redelivery.forget',
   `delete from headgate.redelivery where asked_at < clock_timestamp() - interval '30 days'`,
@@ -42,6 +48,9 @@ export const redeliveries = {
   },
   settle: (c: Connection, { tenantId, source, hook }: RedeliveryKey, guid: string, detail: string | null) =>
     c.count(settle, [tenantId, source, hook, guid, detail]),
+  /** The forge refused: it was not asked. */
+  giveBack: (c: Connection, { tenantId, source, hook }: RedeliveryKey, guid: string, detail: string) =>
+    c.count(giveBack, [tenantId, source, hook, guid, detail]),
   /** Long after the forge has forgotten them. */
   forget: (c: Connection): Promise<number> => c.count(forget, []),
 };

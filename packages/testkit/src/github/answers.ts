@@ -1,6 +1,13 @@
 import type { Answer, Call } from './endpoint.js';
+import type { ForgeRepository } from './forge-state.js';
 
 export const notFound: Answer = { status: 404, body: { message: 'Not Found' } };
+
+/** 409, what GitHub says of every ref, commit and tree of a repository without a commit. */
+export const emptyRepository: Answer = { status: 409, body: { message: 'Git Repository is empty.' } };
+
+export const isEmpty = async ({ git }: ForgeRepository): Promise<boolean> =>
+  Object.keys(await git.refs()).length === 0;
 
 /** 422 as GitHub words it. */
 export const invalid = (resource: string, code: string, message: string): Answer => ({

@@ -44,13 +44,15 @@ export class Deliveries {
 
   send(options: DeliveryOptions): Promise<DeliveryResult> {
     const delivery = { ...options, guid: options.guid ?? randomUUID() };
-    this.#sent.set(delivery.guid, delivery);
+    this.#sent.set(sentKey(delivery.guid, hookOf(delivery)), delivery);
     return this.#post(delivery);
   }
 
-  /** The same delivery again: the same GUID and bytes. */
-  async redeliver(guid: string): Promise<DeliveryResult> {
-    const delivery = this.#sent.get(guid);
+  /** The same delivery again: the same GUID and bytes. Of several hooks with this GUID the named one's, else the first's. */
+  async redeliver(guid: string, hookId?: string | null): Promise<DeliveryResult> {
+    const delivery = [...this.#sent.values()].find(
+      (one) => one.guid === guid && (hookId === undefined || hookOf(one) === hookId),
+    );
     if (delivery === undefined) throw new Error(`Nothing was delivered as ${guid}.`);
     return this.#post(delivery);
   }
@@ -69,7 +71,7 @@ export class Deliveries {
     const json = JSON.stringify(delivery.payload);
     const isForm = delivery.encoding === 'form';
     const body = Buffer.from(isForm ? new URLSearchParams({ payload: json }).toString() : json, 'utf8');
-    const hookId = delivery.hookId === undefined ? '1' : delivery.hookId;
+    const hookId = hookOf(delivery);
     const headers = {
       'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json',
       'user-agent': 'GitHub-Hookshot/fake',
@@ -80,7 +82,7 @@ export class Deliveries {
     };
     const result = { guid: delivery.guid, ...(await post(delivery.url, headers, body)) };
     this.#results.push(result);
-    const isAgain = this.#log.some((one) => one.guid === delivery.guid);
+    const isAgain = this.#log.some((one) => one.guid === delivery.guid && one.hookId === hookId);
     this.#log.push({
       id: this.#log.length + 1,
       hookId,
@@ -93,6 +95,13 @@ export class Deliveries {
     return result;
   }
 }
+
+const FIRST_HOOK = '1';
+
+const hookOf = ({ hookId }: DeliveryOptions): string | null => (hookId === undefined ? FIRST_HOOK : hookId);
+
+/** All hooks of a repository deliver an event under one GUID. */
+const sentKey = (guid: string, hookId: string | null): string => `${hookId ?? ''}/${guid}`;
 
 async function post(
   url: string,

@@ -20,6 +20,8 @@ export interface Answer {
   readonly effect?: { readonly kind: string; readonly objectId: string };
   /** The list has more pages. */
   readonly hasNextPage?: boolean;
+  /** Of a list that is paged by a cursor: where the next page begins. */
+  readonly nextCursor?: string;
 }
 
 export interface Endpoint {

@@ -1,6 +1,7 @@
 /** What a GitHub App asks: where it is installed, and tokens for it. */
 import { createVerify } from 'node:crypto';
 import { invalid, notFound } from './answers.js';
+import { logPage } from './delivery-log.js';
 import type { AppCall, AppEndpoint } from './endpoint.js';
 
 const unauthorised = { status: 401, body: { message: 'A JSON web token could not be decoded' } };
@@ -16,6 +17,14 @@ function isApp({ state, authorization }: AppCall): boolean {
     .verify(state.app.publicKey, Buffer.from(signature, 'base64url'));
   return isSigned && String(iss) === String(state.app.id);
 }
+
+/** Of the App's own hook: what no plain hook delivered. */
+const logOf = ({ state, deliveries }: AppCall) =>
+  deliveries.log.filter(({ hookId }) => !state.hooks.some(({ id }) => String(id) === hookId));
+
+const RANK: Readonly<Record<string, number>> = { read: 1, write: 2, admin: 3 };
+const isGranted = (asked: string, granted: string | undefined): boolean =>
+  (RANK[granted ?? ''] ?? 0) >= (RANK[asked] ?? 0);
 
 const TOKEN_MS = 3_600_000;
 
@@ -38,9 +47,9 @@ export const appEndpoints: readonly AppEndpoint[] = [
       const { state, params, body, now } = call;
       if (!isApp(call)) return unauthorised;
       if (state.app === null || params['id'] !== String(state.app.installationId)) return notFound;
-      const asked = Object.keys((body['permissions'] as Record<string, string> | undefined) ?? {});
+      const asked = Object.entries((body['permissions'] as Record<string, string> | undefined) ?? {});
       const granted = state.app.permissions;
-      if (asked.some((name) => !Object.hasOwn(granted, name))) {
+      if (asked.some(([name, level]) => !isGranted(level, granted[name]))) {
         return invalid(
           'Installation',
           'invalid',
@@ -54,16 +63,16 @@ export const appEndpoints: readonly AppEndpoint[] = [
   {
     method: 'get',
     path: '/app/hook/deliveries',
-    handleApp: (call) => (isApp(call) ? { status: 200, body: call.deliveries.log } : unauthorised),
+    handleApp: (call) => (isApp(call) ? logPage(call.query, logOf(call)) : unauthorised),
   },
   {
     method: 'post',
     path: '/app/hook/deliveries/:id/attempts',
     handleApp: async (call) => {
       if (!isApp(call)) return unauthorised;
-      const found = call.deliveries.log.find((one) => String(one.id) === call.params['id']);
+      const found = logOf(call).find((one) => String(one.id) === call.params['id']);
       if (found === undefined) return notFound;
-      await call.deliveries.redeliver(found.guid);
+      await call.deliveries.redeliver(found.guid, found.hookId);
       return { status: 202, body: {}, effect: { kind: 'delivery.asked', objectId: found.guid } };
     },
   },

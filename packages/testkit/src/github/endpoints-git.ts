@@ -1,5 +1,5 @@
 /** Objects of git as the API shows them. */
-import { notFound, page } from './answers.js';
+import { emptyRepository, isEmpty, notFound, page } from './answers.js';
 import type { Endpoint } from './endpoint.js';
 import { git } from './git-command.js';
 
@@ -38,6 +38,7 @@ export const gitEndpoints: readonly Endpoint[] = [
     path: '/git/trees/:sha',
     handle: async ({ repository, params }) => {
       const sha = params['sha'] ?? '';
+      if (await isEmpty(repository)) return emptyRepository;
       if (!OBJECT.test(sha)) return notFound;
       const lines = (await git(repository.git.path, ['ls-tree', '-l', sha])).split('\n');
       const tree = lines.flatMap((line) => {

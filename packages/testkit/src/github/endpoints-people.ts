@@ -1,5 +1,5 @@
 /** Who may do what, who made a commit, and what people ask for in issues. */
-import { notFound } from './answers.js';
+import { emptyRepository, isEmpty, notFound } from './answers.js';
 import type { Endpoint } from './endpoint.js';
 
 export const peopleEndpoints: readonly Endpoint[] = [
@@ -15,10 +15,13 @@ export const peopleEndpoints: readonly Endpoint[] = [
   {
     method: 'get',
     path: '/commits/:sha',
-    handle: ({ params }) => ({
-      status: 200,
-      body: { sha: params['sha'], author: { login: 'octocat' }, committer: { login: 'octocat' } },
-    }),
+    handle: async ({ repository, params }) =>
+      (await isEmpty(repository))
+        ? emptyRepository
+        : {
+            status: 200,
+            body: { sha: params['sha'], author: { login: 'octocat' }, committer: { login: 'octocat' } },
+          },
   },
   {
     method: 'get',

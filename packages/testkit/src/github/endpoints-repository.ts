@@ -1,4 +1,4 @@
-import { notFound, page } from './answers.js';
+import { emptyRepository, isEmpty, notFound, page } from './answers.js';
 import type { Call, Endpoint } from './endpoint.js';
 
 /** A repository as GitHub shows it, in short. */
@@ -12,6 +12,7 @@ export function repositoryJson({ repository, baseUrl }: Pick<Call, 'repository' 
     private: true,
     fork: false,
     default_branch: repository.git.defaultBranch,
+    ...(repository.pushedAt === undefined ? {} : { pushed_at: repository.pushedAt }),
     url: `${baseUrl}/repos/${repository.fullName}`,
     clone_url: repository.git.url,
   };
@@ -46,6 +47,7 @@ export const repositoryEndpoints: readonly Endpoint[] = [
     path: '/git/ref/*name',
     handle: async (call) => {
       const ref = `refs/${call.params['name']}`;
+      if (await isEmpty(call.repository)) return emptyRepository;
       const sha = (await call.repository.git.refs())[ref];
       return sha === undefined ? notFound : { status: 200, body: { ref, object: { type: 'commit', sha } } };
     },

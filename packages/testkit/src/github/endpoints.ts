@@ -3,6 +3,7 @@ import type { AppEndpoint, Endpoint } from './endpoint.js';
 import { appEndpoints } from './endpoints-app.js';
 import { checkRunEndpoints } from './endpoints-checks.js';
 import { commentEndpoints } from './endpoints-comments.js';
+import { compareEndpoints } from './endpoints-compare.js';
 import { gitEndpoints } from './endpoints-git.js';
 import { hookEndpoints } from './endpoints-hooks.js';
 import { listEndpoints } from './endpoints-lists.js';
@@ -15,6 +16,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...repositoryEndpoints,
   ...listEndpoints,
   ...reviewEndpoints,
+  ...compareEndpoints,
   ...gitEndpoints,
   ...pullEndpoints,
   ...commentEndpoints,

@@ -185,13 +185,17 @@ export class FakeGitHub {
           response.status(304).end();
           return;
         }
-        if (answer.hasNextPage) response.set('Link', `<${this.#nextPage(request)}>; rel="next"`);
+        if (answer.hasNextPage) response.set('Link', `<${this.#nextPage(request, answer)}>; rel="next"`);
         response.status(answer.status).json(answer.body);
     }
   }
 
-  #nextPage(request: Request): string {
+  #nextPage(request: Request, { nextCursor }: Answer): string {
     const url = new URL(request.originalUrl, this.#url);
+    if (nextCursor !== undefined) {
+      url.searchParams.set('cursor', nextCursor);
+      return url.href;
+    }
     url.searchParams.set('page', String(Number(url.searchParams.get('page') ?? 1) + 1));
     return url.href;
   }

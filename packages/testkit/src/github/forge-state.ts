@@ -19,6 +19,8 @@ export interface ForgeRepository {
   readonly reviewComments: ListedRecord[];
   /** By login; whoever is not named may write. */
   readonly permissions: Map<string, 'none' | 'read' | 'write' | 'admin'>;
+  /** When it was last pushed to, as the repository shows it; not told if not set. */
+  pushedAt?: string;
 }
 
 export interface IssueRecord {

@@ -22,14 +22,14 @@ import {
   type TaskId,
 } from '@headgate/domain';
 import type { SignalAnswer } from '@headgate/sdk';
-import type { ServiceContext } from '@headgate/service';
+import { answerBody, type ServiceContext } from '@headgate/service';
 import type { Connection } from '@headgate/store';
 import { currentTraceparent } from '@headgate/telemetry';
 import { sql } from 'drizzle-orm';
 import type { Caller } from '../auth/index.js';
 import { notFound, wrongState } from '../http/problems.js';
 import { inScope, rows } from '../queries/index.js';
-import { isTaken, shownAnswer, taken } from './answer.js';
+import { isTaken, taken } from './answer.js';
 import { type AgainSource, newestSource, runSource } from './source.js';
 
 export interface AgainContext {
@@ -120,9 +120,9 @@ async function ask(
   });
   if (answer.reasonCode === 'DUPLICATE_DELIVERY') {
     const decided = await inScope(context, caller, (c) => familyOf(c, source.taskId, question.family));
-    return taken(decided.find(isTaken) ?? decided[0] ?? shownAnswer(answer));
+    return taken(decided.find(isTaken) ?? decided[0] ?? answerBody(answer));
   }
-  const shown = taken(shownAnswer(answer));
+  const shown = taken(answerBody(answer));
   for (const runId of source.live) await context.bus.wake('cancel', { runId });
   return shown;
 }
@@ -182,14 +182,14 @@ const familyOf = async (c: Connection, taskId: TaskId, family: string): Promise<
              and left(event_id, ${family.length}) = ${family} and reason_code <> 'DUPLICATE_DELIVERY'
            order by id desc`,
     )
-  ).map(shownAnswer);
+  ).map(answerBody);
 
 const answerOf = async (c: Connection, receiptId: ReceiptId): Promise<SignalAnswer | null> => {
   const [row] = await rows<Decided>(
     c,
     sql`select ${COLUMNS} from headgate.receipt where id = ${receiptId}::uuid`,
   );
-  return row === undefined ? null : shownAnswer(row);
+  return row === undefined ? null : answerBody(row);
 };
 
 const taskExists = async (c: Connection, taskId: TaskId): Promise<boolean> =>

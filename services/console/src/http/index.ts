@@ -1,4 +1,5 @@
 export * from './headers.js';
+export * from './json-body.js';
 export * from './limits.js';
 export * from './mount.js';
 export * from './problems.js';

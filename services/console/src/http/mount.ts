@@ -1,6 +1,6 @@
 /** Puts declared routes onto Express: who, may they, what; then the handler; then the answer. */
 import type { ServiceContext } from '@headgate/service';
-import express, { type RequestHandler, type Router } from 'express';
+import type { RequestHandler, Router } from 'express';
 import type { z } from 'zod';
 import {
   type Caller,
@@ -11,6 +11,7 @@ import {
   mayAct,
   unauthorized,
 } from '../auth/index.js';
+import { jsonBody } from './json-body.js';
 import { badRequest } from './problems.js';
 import type { ObjectSchema, Route, RouteInput } from './route.js';
 
@@ -22,11 +23,11 @@ export function mountRoutes(
   routes: readonly Route[],
   before: readonly RequestHandler[],
 ): void {
-  const readJson = express.json({ limit: BODY_LIMIT, type: () => true });
+  const readJson = jsonBody(BODY_LIMIT);
   for (const one of routes) {
     // A colon is a custom method's (`/v1/runs:bulk`), not a parameter.
     const path = one.spec.path.replaceAll(':', '\\:').replaceAll(/\{(\w+)\}/g, ':$1');
-    const parsers = one.spec.body === null ? [] : [readJson];
+    const parsers = one.spec.body === null ? [] : readJson;
     router[one.spec.method](path, ...before, signedIn(context, one), ...parsers, answer(one));
   }
 }
@@ -52,7 +53,7 @@ function answer({ spec, handle }: Route): RequestHandler {
       caller: response.locals['caller'] as Caller,
       params: request.params as Record<string, string>,
       query: parsed(spec.query, request.query, 'query'),
-      body: spec.body === null ? null : parsed(spec.body, request.body ?? {}, 'body'),
+      body: spec.body === null ? null : parsed(spec.body, request.body, 'body'),
       request,
       response,
     };

@@ -32,8 +32,8 @@ export async function replayedReceipt(c: Connection, id: ReceiptId): Promise<Rep
 }
 
 /**
- * The payload lies beside the first receipt of the delivery: not beside those of further routes, promotions, repeats
- * and replays, which lead back to it. Indexes: the key, receipt_event, the payload's key.
+ * The payload lies beside the receipt that stands for the delivery: not beside those of further routes, promotions,
+ * repeats and replays, which lead back to it. A repeat that came with another payload has its own. Indexes: the key, receipt_event, the payload's key.
  */
 export async function keptMessage(c: Connection, id: ReceiptId): Promise<KeptMessage | null> {
   const [found] = await rows<Omit<KeptMessage, 'payload'> & { readonly id: ReceiptId }>(
@@ -48,7 +48,7 @@ export async function keptMessage(c: Connection, id: ReceiptId): Promise<KeptMes
           from line l
           join headgate.receipt r on r.event_id = l.event_id and r.source = l.source
           join headgate.payload p on p.receipt_id = r.id
-         order by l.depth, r.id limit 1`,
+         order by l.depth, r.id = l.id desc, r.id limit 1`,
   );
   if (found === undefined) return null;
   const payload = await payloads.read(c, found.id);

@@ -28,12 +28,12 @@ import {
   type TaskId,
 } from '@headgate/domain';
 import type { SignalAnswer } from '@headgate/sdk';
-import type { ServiceContext } from '@headgate/service';
+import { answerBody, type ServiceContext } from '@headgate/service';
 import { type Reread, reread } from '@headgate/sources';
 import type { Connection } from '@headgate/store';
 import { currentTraceparent } from '@headgate/telemetry';
 import { sql } from 'drizzle-orm';
-import { isTaken, shownAnswer, taken } from '../again/answer.js';
+import { isTaken, taken } from '../again/answer.js';
 import { type Caller, actorOf as callerName } from '../auth/index.js';
 import { notFound } from '../http/problems.js';
 import { inScope, rows } from '../queries/index.js';
@@ -69,7 +69,7 @@ export async function replayReceipt(
   const read = rereadFor(receipt, message, source, context.policy.current().policy.retentionDays.payloads);
   if (options.nonce === null && options.as === 'newWork') {
     const standing = earlier.find(isUnderWay);
-    if (standing !== undefined) return shownAnswer(standing);
+    if (standing !== undefined) return answerBody(standing);
   }
   const nonce = options.nonce ?? (options.as === 'signal' ? randomUUID() : String(earlier.length));
   const eventId = `replay/${shown}/${options.as}/${nonce}`;
@@ -77,7 +77,7 @@ export async function replayReceipt(
   if (options.cancelLive && answer.taskId !== null) await wakeCancelled({ context, caller }, answer.taskId);
   const decided =
     answer.reasonCode === 'DUPLICATE_DELIVERY' ? await firstOf(context, caller, receiptId, eventId) : null;
-  const told = shownAnswer(decided ?? answer);
+  const told = answerBody(decided ?? answer);
   // The decision is what was asked for, whatever it is; new work that is refused was asked for in vain.
   return options.as === 'signal' ? told : taken(told);
 }

@@ -4,7 +4,7 @@
  */
 import type { Submission } from '@headgate/admission';
 import type { Actor, Signal, SourcePolicy, Verdict } from '@headgate/domain';
-import { HttpProblem } from '@headgate/service';
+import { answerBody, HttpProblem } from '@headgate/service';
 import {
   attributeHeaders,
   type CloudEventReading,
@@ -19,7 +19,6 @@ import type { ActivePolicy, TokenHolder } from '@headgate/store';
 import { currentTraceparent, span } from '@headgate/telemetry';
 import type { Request, RequestHandler, Response } from 'express';
 import { acknowledged } from '../http/acknowledge.js';
-import { answerBody } from '../http/answer.js';
 import { boundedBody } from '../http/bounded-body.js';
 import type { IntakeRoutes } from '../http/router.js';
 import { noPolicyYet, unreadable } from '../webhooks/problems.js';

@@ -47,7 +47,7 @@ export type ReadBody =
 
 export function readWorkRequest(body: Buffer): ReadBody {
   // Under the bounds of every body: no key twice, no NUL, no depth that a later step would fall over.
-  const parsed = readJsonBody(body);
+  const parsed = readJsonBody(body, 'refuse');
   if (parsed.kind === 'unreadable') return parsed;
   const json = parsed.value;
   const read = workRequest.safeParse(json);

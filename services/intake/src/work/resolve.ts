@@ -56,7 +56,10 @@ export async function resolveWork(
     case 'closed':
       return { ...settled(repository, target, null), verdict: noWork(reading.reason) };
     case 'gone':
-      return { ...settled(repository, target, null), verdict: invalid(missing(repository, target)) };
+      return {
+        ...settled(repository, target, null),
+        verdict: invalid(reading.detail ?? missing(repository, target)),
+      };
   }
 }
 

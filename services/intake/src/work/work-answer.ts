@@ -1,8 +1,7 @@
 /** The HTTP answer to a request for work, in a form that can be kept and given again. */
 import { formatId, reasonOf, type SignalAnswer } from '@headgate/domain';
-import { problemBody } from '@headgate/service';
+import { answerBody, problemBody } from '@headgate/service';
 import type { Response } from 'express';
-import { answerBody } from '../http/answer.js';
 
 export interface WorkAnswer {
   readonly status: number;

@@ -98,6 +98,7 @@ async function settle(
       return;
     }
     case 'absent':
+    case 'empty':
     case 'denied':
       await note(parts, 'abandoned', (c) => feedback.abandon(c, row, answer.detail));
       return;

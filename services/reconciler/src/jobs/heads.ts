@@ -7,8 +7,8 @@
  * Any number of reconcilers may read the same one: reading changes nothing, and a promotion deletes the waiting row,
  * so that one of them decides (the loser finds no row). A crash before that leaves the row, due as it was. Every
  * question is asked after the rows were seen: a source that changes in between is read as it is then, and the newest
- * wins. A forge that does not answer puts it off, longer each time; after `MOST_TRIES` it is refused with what was
- * last heard.
+ * wins. A forge that does not answer, or a repository without a commit, puts it off, longer each time; after
+ * `MOST_TRIES` it is refused with what was last heard.
  */
 import { isReadable, reviveDeferred } from '@headgate/admission';
 import type { Signal, SourcePolicy, Verdict } from '@headgate/domain';
@@ -30,6 +30,9 @@ const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 600_000;
 /** About an hour in all. */
 const MOST_TRIES = 12;
+
+/** What may be otherwise a little later. */
+const WAITING: ReadonlySet<Readout['kind']> = new Set(['unavailable', 'empty']);
 
 type Waiting = DeferredRow & { readonly tries: number };
 
@@ -90,8 +93,7 @@ async function settle(parts: JobParts, asker: GithubAsker, rows: readonly Waitin
   const reads: Read[] = [];
   for (const row of rows) reads.push({ row, found: await read(parts, asker, row) });
   await failPoint('heads.read');
-  const isOver = ({ row, found }: Read): boolean =>
-    found.kind !== 'unavailable' || row.tries + 1 >= MOST_TRIES;
+  const isOver = ({ row, found }: Read): boolean => !WAITING.has(found.kind) || row.tries + 1 >= MOST_TRIES;
   const decided = reads.filter(isOver);
   for (const { row, found } of reads.filter((one) => !isOver(one))) await putOff(parts, row, found);
   const results = await parts.admission.promoteRead(decided.map((one) => promotionOf(parts, one)));
@@ -113,7 +115,7 @@ async function read({ context }: JobParts, client: GithubAsker, row: Waiting): P
   const routes = policy.routes.filter((one) => route === null || one.id === route);
   return readAtSource({
     ...{ client, source, signal, isWake },
-    asksForFiles: (found) => routes.some((one) => asksForFiles(one, found)),
+    asksForFiles: (found) => routes.some((one) => asksForFiles(one, found, isWake)),
   });
 }
 
@@ -144,6 +146,8 @@ function verdictOf(found: Readout, tries: number): Verdict | null {
       return verdict('no-work', 'STALE_INPUT', found.detail);
     case 'unresolved':
       return verdict('reject', 'HEAD_UNRESOLVED', found.detail);
+    case 'empty':
+      return verdict('reject', 'HEAD_UNRESOLVED', `${found.detail} It was looked at ${tries} times.`);
     case 'untold':
       return verdict('reject', 'SOURCE_UNAVAILABLE', found.detail);
     case 'unavailable':

@@ -5,7 +5,8 @@
  * log is claimed like a repository (a watermark of its own), so one reads it at a time. The row of a redelivery is
  * written before GitHub is asked and says no when its tries are used up or the last is young.
  *  - Crash before the row: nothing happened. Crash between row and call, or a call without an answer: a try is used up;
- *    the next is made when the pause is over and the log still shows no success.
+ *    the next is made when the pause is over and the log still shows no success. A call that GitHub refused (a limit, a
+ *    right that the App lacks) has asked nothing: its try is given back, and the turn at this log ends.
  *  - Asked twice after all: the delivery has the same GUID, and its second arrival is DUPLICATE_DELIVERY.
  *  - A delivery that GitHub calls failed and that was received all the same (answered too late) is left alone.
  */
@@ -62,7 +63,7 @@ async function redeliverOf(parts: JobParts, source: SourcePolicy): Promise<void>
 }
 
 /** What a turn at one log came to; null: it was read, and all was asked for. */
-type Obstacle = Exclude<GithubFailure, { kind: 'absent' }> | null;
+type Obstacle = Extract<GithubFailure, { kind: 'denied' | 'limited' | 'unavailable' }> | null;
 
 /** Claims the place for a turn, and says on its row how it went; a limit is waited for. */
 async function inTurn(
@@ -146,7 +147,9 @@ async function redeliverAt(
 
 /** A log that is not there is one that may not be seen. */
 const obstacleOf = (failure: GithubFailure): Obstacle =>
-  failure.kind === 'absent' ? { kind: 'denied', detail: failure.detail } : failure;
+  failure.kind === 'absent' || failure.kind === 'empty'
+    ? { kind: 'denied', detail: failure.detail }
+    : failure;
 
 /** Not null: GitHub takes no more now. */
 async function askAgain(
@@ -170,10 +173,15 @@ async function askAgain(
   const isAsked = answer.kind === 'found';
   metrics.redeliveries.add(1, { result: isAsked ? 'asked' : 'failed' });
   const detail = 'detail' in answer ? answer.detail : null;
-  await pool.use((c) => redeliveries.settle(c, key, guid, detail));
+  const isRefused = answer.kind === 'limited' || answer.kind === 'denied';
+  await pool.use((c) =>
+    isRefused
+      ? redeliveries.giveBack(c, key, guid, answer.detail)
+      : redeliveries.settle(c, key, guid, detail),
+  );
   context.logger.info(
     { source: source.id, guid, event, attempt, isAsked, detail },
     'a failed delivery was asked for again',
   );
-  return answer.kind === 'limited' || answer.kind === 'denied' ? answer : null;
+  return isRefused ? answer : null;
 }

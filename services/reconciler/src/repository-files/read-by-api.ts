@@ -33,7 +33,7 @@ export async function readByApi(query: ApiQuery): Promise<FileFinding> {
   const branch = repository.value.default_branch;
   const head = await ask(query, ref, 'git', 'ref', 'heads', branch);
   // A repository without a commit has no file.
-  if (head.kind === 'absent') return { kind: 'absent', commitSha: null };
+  if (head.kind === 'absent' || head.kind === 'empty') return { kind: 'absent', commitSha: null };
   if (head.kind !== 'found') return notRead(head);
   return readAt(query, head.value.object.sha);
 }

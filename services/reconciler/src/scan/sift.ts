@@ -3,12 +3,11 @@
  * no route takes is left out too: the hook's receipt has said so. Where looking is the only way in, it gets its receipt
  * here.
  *
- * A command on a pull request names work only once its head was read. It is known by its comment: heard from a hook, or
- * not yet.
+ * A comment on a pull request names work only once its head was read. It is known by itself: heard from a hook, or not
+ * yet. What our own accounts said is left out beside a hook, too.
  */
 import { SIGNAL_READERS, workOf } from '@headgate/admission';
 import {
-  askedEventId,
   deliveryKey,
   hashWorkKey,
   type Policy,
@@ -16,7 +15,7 @@ import {
   type Signal,
   type WorkIdentity,
 } from '@headgate/domain';
-import { askedAt } from '@headgate/sources';
+import { heardAs, ownSign } from '@headgate/sources';
 import { type ActivePolicy, type Connection, deliveries, taskVersions } from '@headgate/store';
 import type { ScanTarget } from './targets.js';
 
@@ -32,7 +31,11 @@ export async function sift(
   { key, source, scan }: ScanTarget,
   { policy }: ActivePolicy,
 ): Promise<Sifted> {
-  const known = signals.map((signal) => ({ signal, works: worksFor(signal, policy) }));
+  const isOnlyWay = scan.via === 'poll' && source.webhookSecrets.length === 0;
+  const known = signals.map((signal) => ({
+    signal,
+    works: !isOnlyWay && ownSign(signal, source.self) !== null ? [] : worksFor(signal, policy),
+  }));
   const brought = new Set([
     ...(await admitted(c, key.tenantId, known)),
     ...(await heard(
@@ -40,7 +43,6 @@ export async function sift(
       known.filter(({ works }) => works === 'unread').map(({ signal }) => signal),
     )),
   ]);
-  const isOnlyWay = scan.via === 'poll' && source.webhookSecrets.length === 0;
   const isTaken = ({ works }: Known): boolean => works === 'unread' || works.length > 0;
   const wanted = known
     .filter((one) => !brought.has(one.signal) && (isOnlyWay || isTaken(one)))
@@ -53,12 +55,12 @@ interface Known {
   readonly works: readonly WorkIdentity[] | 'unread';
 }
 
-/** Of each route that takes it; a command whose head has to be read first is `unread`. */
+/** Of each route that takes it; a comment whose head has to be read first is `unread`. */
 function worksFor(signal: Signal, policy: Policy): Known['works'] {
   const routing = routeSignal(signal, policy, SIGNAL_READERS);
   if (routing.kind !== 'routes') return [];
   const works = routing.routes.flatMap((route) => workOf(signal, route).work ?? []);
-  return works.length === 0 && askedAt(signal) !== null ? 'unread' : works;
+  return works.length === 0 && heardAs(signal) !== null ? 'unread' : works;
 }
 
 /** One route that has not seen it is enough: admission tells the others that they have. */
@@ -77,10 +79,10 @@ async function admitted(
   return asked.map(({ signal }) => signal).filter((signal) => !missing.has(signal));
 }
 
-async function heard(c: Connection, commands: readonly Signal[]): Promise<readonly Signal[]> {
-  const named = commands.flatMap((signal) => {
-    const asked = askedAt(signal);
-    return asked === null ? [] : [{ signal, sourceId: signal.source, eventId: askedEventId(asked) }];
+async function heard(c: Connection, comments: readonly Signal[]): Promise<readonly Signal[]> {
+  const named = comments.flatMap((signal) => {
+    const eventId = heardAs(signal);
+    return eventId === null ? [] : [{ signal, sourceId: signal.source, eventId }];
   });
   const firsts = await deliveries.first(c, named);
   return named

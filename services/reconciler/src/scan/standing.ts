@@ -45,11 +45,19 @@ export function standingAfter(dealt: Dealt): { readonly settledLook: SettledLook
   };
 }
 
+/** A hook brought it meanwhile, or it is our own push, which leaves no work behind that would show what a hook told. */
+const NOT_MISSED: ReadonlySet<ReasonCode> = new Set([
+  'DUPLICATE_WORK',
+  'DUPLICATE_DELIVERY',
+  'SELF_TRIGGERED',
+]);
+
 const silentOnes = ({ row, target, wanted, codes }: Dealt): readonly Signal[] => {
   if (target.scan.via !== 'scan') return [];
   return wanted.filter(({ emittedAt }, at) => {
     const isLate = emittedAt !== null && row.now.getTime() - emittedAt.getTime() > HOOK_GRACE_MS;
-    return isLate && codes[at] !== 'DUPLICATE_WORK' && codes[at] !== 'DUPLICATE_DELIVERY';
+    const code = codes[at];
+    return isLate && (code === undefined || !NOT_MISSED.has(code));
   });
 };
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type GithubOutcome, repositoryPath } from '../../github/client/index.js';
 import type { Item, Payload } from '../../github/fields.js';
 import type { GithubAsker } from '../ask-once.js';
-import { type NotRead, unavailable } from '../readout.js';
+import { type NotRead, notRead } from '../readout.js';
 
 const item = z.record(z.string(), z.unknown());
 const items = z.array(item);
@@ -32,7 +32,7 @@ export class EventSource {
     if (answer.kind === 'absent') {
       return { kind: 'closed', detail: `There is no ${parts.join('/')} in ${this.fullName}.` };
     }
-    return unavailable(answer);
+    return notRead(answer);
   }
 
   /** A list, oldest first, as far as it is read. */
@@ -46,7 +46,7 @@ export class EventSource {
         ...{ ...about, path, shape: items },
         ...query,
       });
-      if (answer.kind !== 'found') return unavailable(answer);
+      if (answer.kind !== 'found') return notRead(answer);
       found.push(...answer.value);
       path = answer.next;
     }

@@ -41,9 +41,13 @@ export function failureOf(answer: RefusedAnswer, scope: string, rates: Rates): G
   rates.observe(scope, headers);
   const said = `GitHub answered ${status}: ${short(message)}`;
   if (status === 404 || status === 410) return { kind: 'absent', detail: said };
+  if (status === 409 && EMPTY.test(message)) return { kind: 'empty', detail: 'The repository is empty.' };
   if (status >= 400 && status < 500 && status !== 408) return { kind: 'denied', detail: said };
   return { kind: 'unavailable', detail: said };
 }
+
+/** GitHub's words; a 409 also refuses a change that contradicts another. */
+const EMPTY = /^git repository is empty\b/i;
 
 const MAX_MESSAGE = 200;
 const short = (message: string): string => message.split('\n')[0]?.slice(0, MAX_MESSAGE) ?? '';

@@ -14,6 +14,8 @@ export type GithubOutcome<T> =
   | { readonly kind: 'unchanged' }
   /** GitHub knows of no such thing, and the repository itself can be seen. */
   | { readonly kind: 'absent'; readonly detail: string }
+  /** The repository holds no commit yet, so nothing in it has a place. A commit will change that. */
+  | { readonly kind: 'empty'; readonly detail: string }
   /** These credentials may not ask this. Somebody has to change something; asking again does not help. */
   | { readonly kind: 'denied'; readonly detail: string }
   /** The rate limit is used up. Nothing is asked before `until`. */

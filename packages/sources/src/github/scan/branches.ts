@@ -6,13 +6,26 @@ const NO_COMMIT = '0'.repeat(40);
 const LIVELY_MS = 7 * 86_400_000;
 const MOST_LIVELY = 50;
 
+/** Of a repository that was seen without a commit: its first branch is news then. */
+const NO_BRANCHES = 'branches';
+
+function noteNone(walk: Walk): void {
+  if (walk.request.memory.has(NO_BRANCHES)) walk.stands(NO_BRANCHES);
+  else walk.note(NO_BRANCHES, 'none', []);
+}
+
 /** Notes where each branch stands; gives the heads of the default branch and of those that moved lately. */
 export async function lookAtBranches(walk: Walk, tells: boolean): Promise<readonly string[]> {
   const { memory, since, now, repository, isRecalled = false } = walk.request;
+  const failures = walk.failures.length;
   const found = await walk.list(walk.path('branches'), { per_page: PER_PAGE }, { isSorted: false });
-  // Branches were never seen, though the repository was: this look is their first.
   const isKnown = isRecalled || [...memory.keys()].some((fact) => fact.startsWith('branch/'));
-  const isFirst = since === null || !isKnown;
+  if (!isKnown && found.length === 0 && walk.failures.length === failures) {
+    noteNone(walk);
+    return [];
+  }
+  // Branches were never seen, though the repository was: this look is their first.
+  const isFirst = since === null || (!isKnown && !memory.has(NO_BRANCHES));
   const heads = new Map<string, { sha: string; changedAt: Date }>();
   for (const [fact, { version, changedAt }] of memory) {
     if (fact.startsWith('branch/')) heads.set(fact.slice('branch/'.length), { sha: version, changedAt });

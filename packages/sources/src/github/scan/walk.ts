@@ -21,7 +21,7 @@ export class Walk {
   readonly changes: Change[] = [];
   readonly standing: string[] = [];
   readonly validators: Record<string, AnswerValidator> = {};
-  readonly failures: GithubFailure[] = [];
+  readonly failures: Exclude<GithubFailure, { kind: 'empty' }>[] = [];
   /** A list was longer than one look reads: what lies behind is seen as it moves. */
   isCut = false;
   /** There is more than one look reads, and the next one goes on with it. */
@@ -60,7 +60,7 @@ export class Walk {
       signal,
     });
     if (answer.kind === 'found') return answer.value;
-    if (answer.kind !== 'unchanged') this.failures.push(answer);
+    if (answer.kind !== 'unchanged' && answer.kind !== 'empty') this.failures.push(answer);
     return null;
   }
 
@@ -94,6 +94,8 @@ export class Walk {
         etag,
         signal,
       });
+      // Nothing can be listed of a repository without a commit, and that is an answer.
+      if (answer.kind === 'empty') return found;
       if (answer.kind !== 'found' && answer.kind !== 'unchanged') {
         this.failures.push(answer);
         return found;
