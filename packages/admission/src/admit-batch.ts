@@ -25,6 +25,7 @@ import {
   decideBatch,
   deliveryKey,
   type FirstDelivery,
+  type ReceiptId,
   standsForDelivery,
   type TaskId,
   touchedSubjects,
@@ -34,6 +35,7 @@ import {
   type Connection,
   deliveries,
   feedback,
+  type PayloadRow,
   payloads,
   publicationPlaces,
   queueItems,
@@ -77,11 +79,14 @@ export async function admitBatch(
     return found;
   };
   const written: Written = { batch, state, decisions, preparedOf };
+  const stands = standIns(decisions);
+  const standing = new Map(stands.map((one) => [keyOf(one), one.receiptId]));
+  const carried = { stands, standing, payloads: await payloadRows(c, written, standing, context) };
   if (onDecided !== undefined && writesInOneGo(written, context)) {
-    await c.last(() => writeDecisions(c, written, context));
+    await c.last(() => writeDecisions(c, written, carried, context));
     return decisions;
   }
-  await writeDecisions(c, written, context);
+  await writeDecisions(c, written, carried, context);
   await stopOthers(c, decisions);
   await writeWaiting(c, written, context);
   await tellPeople(c, written, context);
@@ -99,7 +104,21 @@ const writesInOneGo = ({ batch, decisions }: Written, { active }: BatchContext):
 
 type WriteOf<Kind extends AdmissionWrite['kind']> = Extract<AdmissionWrite, { kind: Kind }>;
 
-async function writeDecisions(c: Connection, written: Written, context: BatchContext): Promise<void> {
+/** What the deliveries of a batch leave beside their receipts. */
+interface Carried {
+  /** Receipts that stand for a delivery in the place of its first. */
+  readonly stands: ReturnType<typeof standIns>;
+  readonly standing: ReadonlyMap<string, ReceiptId>;
+  readonly payloads: readonly PayloadRow[];
+}
+
+/** Hands all of its statements over before it waits for one. */
+async function writeDecisions(
+  c: Connection,
+  written: Written,
+  carried: Carried,
+  context: BatchContext,
+): Promise<void> {
   const { batch, state, decisions, preparedOf } = written;
   const { active } = context;
   const writes = decisions.flatMap((decision) =>
@@ -116,9 +135,7 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
     dimensions: context.dimensions,
   });
 
-  const stands = standIns(decisions);
-  const standing = new Map(stands.map((one) => [keyOf(one), one.receiptId]));
-  const firsts = new Map([...firstReceipts(batch, state), ...standing]);
+  const firsts = new Map([...firstReceipts(batch, state), ...carried.standing]);
   const admitted = of('admit');
   await Promise.all([
     runs.insert(
@@ -163,8 +180,8 @@ async function writeDecisions(c: Connection, written: Written, context: BatchCon
         return receiptRow(decision, prepared, active, parentOf(decision, prepared, firsts));
       }),
     ),
-    deliveries.standIn(c, stands),
-    payloadRows(c, written, standing, context).then((rows) => payloads.insert(c, rows)),
+    deliveries.standIn(c, carried.stands),
+    payloads.insert(c, carried.payloads),
     tasks.attach(
       c,
       of('attach').map(({ write, prepared }) => ({
