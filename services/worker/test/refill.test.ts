@@ -1,3 +1,4 @@
+import type { SourceReader } from '@headgate/sources';
 import { waitForSignal } from '@headgate/telemetry';
 import { describe, expect, it } from 'vitest';
 import type { AttemptBody } from '../src/run/execute.js';
@@ -32,6 +33,27 @@ describe('a slot that is free again', () => {
         where b.started_at < a.finished_at`,
     );
     expect(overlaps).toEqual([]);
+  }, 90_000);
+
+  it('I6: is filled again where what it was filled with was stale: that never starts, and costs nothing', async () => {
+    const shop = await workshop();
+    const key = { concurrency: { key: 'deploy', limit: 1 } };
+    const target = (id: string) => ({ kind: 'branch', id, ref: 'main', aspect: null }) as const;
+    // In this order of rank, one after the other.
+    const first = await shop.seed({ target: target('stands') }, key);
+    const stale = await shop.seed({ target: target('moved') }, key);
+    const last = await shop.seed({ target: target('stands') }, key);
+    const readHead: SourceReader['readHead'] = async ({ target: { id } }) => ({
+      kind: 'head',
+      sha: id === 'moved' ? 'e'.repeat(40) : shop.headSha,
+      observedAt: new Date(),
+    });
+    await shop.dispatch(first);
+    await shop.worker({ slots: 1, attempt: nothingToDo, reader: { readHead } });
+    await shop.reaches(last.runId, 'SUCCEEDED');
+    expect(await shop.status(stale.runId)).toMatchObject({ status: 'NO_WORK', reasonCode: 'STALE_INPUT' });
+    const attempts = await rowsOf(shop, 'select run_id from headgate.attempt order by started_at');
+    expect(attempts).toEqual([{ run_id: first.runId }, { run_id: last.runId }]);
   }, 90_000);
 
   it('Q13: is left to a scheduler where another dispatches just then: it is woken, and counts after both', async () => {
