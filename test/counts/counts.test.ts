@@ -100,7 +100,8 @@ describe('bytes of the log, without payload', () => {
 
   test('of a signal that becomes a run: delivery, task, version, run, item, two events, receipt', async () => {
     const bytes = await perOne((round) => line.submit(someWork(BATCH, 50_000 + round * BATCH)));
-    expect(bytes).toBeLessThanOrEqual(6_700);
+    // 6 640 to 6 740: where pages of the indexes split depends on the random part of ids.
+    expect(bytes).toBeLessThanOrEqual(6_900);
   });
 
   test('I8: of a delivery that comes again: its receipt, and nothing of the 4 KB that it carries', async () => {

@@ -29,13 +29,14 @@ export const HOT: readonly HotStatement[] = [
   hot('receipt.insert_decisions', 1_000),
   hot('payload.insert', 300),
   hot('task_signal.insert', 700),
-  hot('task.set_latest', 700, /^task_pkey$/),
+  hot('task.set_latest', 1_000, /^task_pkey$/),
   // Dispatch, 200 tenants, 800 heads, 100 chosen.
   hot('dispatch.held', 120, /^queue_item_dispatched$/),
   hot('worker.live', 80, /^worker_live$/),
   hot('queue_item.ready_pairs', 1_800, /^queue_item_ready$/),
   hot('queue_item.ready_heads', 8_000, /^queue_item_ready$/, /^queue_item_pkey$/),
   hot('queue_item.mark_dispatched', 3_000, /^queue_item_pkey$/, /^run_pkey$/),
+  hot('dispatched_run.marked', 1_500, /^queue_item_pkey$/, /^run_pkey$/, /^task_pkey$/),
   // Verdict and claim, 50 runs of 100 hinted.
   hot('dispatched_run.named', 2_000, /^queue_item_pkey$/, /^run_pkey$/, /^task_pkey$/),
   hot('dispatched_run.waiting', 1_200, /^queue_item_dispatched$/, /^run_pkey$/, /^task_pkey$/),
@@ -43,8 +44,10 @@ export const HOT: readonly HotStatement[] = [
   hot('queue_item.delay', 120, /^queue_item_pkey$/),
   hot('queue_item.remove', 150, /^queue_item_pkey$/),
   hot('claim.pick', 800, /^queue_item_pkey$/),
-  hot('claim.reread', 450, /^run_pkey$/, /^task_pkey$/),
+  hot('claim.reread', 700, /^run_pkey$/, /^task_pkey$/),
   hot('lease.take', 1_400, /^queue_item_pkey$/),
+  hot('queue_item.settle_claim', 100, /^queue_item_pkey$/, /^lease_pkey$/),
+  hot('run.claim', 700, /^lease_pkey$/, /^run_pkey$/),
   hot('attempt.start', 1_700, /^run_pkey$/),
   // While they run.
   hot('lease.beat', 700, /^lease_pkey$/),

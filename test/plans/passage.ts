@@ -91,6 +91,7 @@ async function dispatchSome(
   const outcome = await dispatch(db.service, {
     pairs,
     read: 4,
+    readsRuns: true,
     wait: true,
     choose: ({ heads }) =>
       heads

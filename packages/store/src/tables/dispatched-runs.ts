@@ -41,14 +41,15 @@ const named = statement(
     where q.state = 'dispatched' and q.queue_id = any ($3::int[]) and r.status = 'QUEUED'
     order by q.run_id`,
 );
-// What this transaction has just marked: its lock is the dispatcher's, so nobody else marks any of them.
+// Of items that this transaction chose, as its mark left them: one that was passed over is still ready. No state is asked
+// for: with it the planner reads all that is dispatched.
 const marked = statement(
   'dispatched_run.marked',
   `select ${columns}
      from headgate.queue_item q
      join headgate.run r on r.id = q.run_id
      join headgate.task t on t.id = r.task_id
-    where q.run_id = any ($1::uuid[]) and q.state = 'dispatched' and r.status = 'QUEUED'
+    where q.run_id = any ($1::uuid[]) and r.status = 'QUEUED'
     order by q.run_id`,
 );
 // What polling finds. Index: queue_item_dispatched, oldest first; bounded by $3.
@@ -90,7 +91,7 @@ export const dispatchedRuns = {
           hints.map((hint) => hint.dispatchNo),
           queueIds,
         ]),
-  /** Of runs whose items this transaction has just marked. */
+  /** Of the runs that this transaction chose; which of them it marked, the mark says. */
   marked: (c: Connection, runIds: readonly RunId[]): Promise<DispatchedRun[]> =>
     c.run<DispatchedRun>(marked, [runIds]),
   /** The oldest dispatched items of the queues that nobody has claimed for `olderThanMs`. */

@@ -134,7 +134,8 @@ export function dispatch(pool: Pool, turn: DispatchTurn): Promise<DispatchOutcom
         turn.readsRuns === true ? dispatchedRuns.marked(c, chosen) : [],
       ]),
     );
-    return { kind: 'dispatched', items, runs: read };
+    const marked = new Set(items.map((item) => item.runId));
+    return { kind: 'dispatched', items, runs: read.filter((run) => marked.has(run.runId)) };
   });
 }
 
