@@ -1,7 +1,7 @@
 /**
  * The benchmark: `pnpm bench`, `headgate bench`.
  *
- *   --quick          fewer rounds and smaller numbers: under three minutes
+ *   --quick          fewer rounds and smaller numbers: about four minutes
  *   --only a,b       these parts
  *   --receipts N     receipts that are searched, up to 10 000 000
  *   --out FOLDER     where performance.json and performance.md go; default docs/

@@ -86,7 +86,7 @@ function figure(value: number): string {
 const INTRODUCTION = [
   '# Performance',
   '',
-  'Made by `pnpm bench` (`headgate bench` in a clone); `--quick` takes under three minutes. The database is durable, and',
+  'Made by `pnpm bench` (`headgate bench` in a clone); `--quick` takes about four minutes. The database is durable, and',
   'the load generator, Postgres, Redis and the services share the machine. Its figures are for orientation: what carries',
   'over is the ratio of two things measured in interleaved rounds of one run. Medians; in brackets the span of the rounds.',
   '',

@@ -6,7 +6,8 @@ import { cpuMs } from '../harness/processes.js';
 import type { Bench, Part } from '../harness/row.js';
 
 const SERVICES = ['intake', 'scheduler', 'worker', 'reconciler', 'console'];
-const SETTLE_MS = 3_000;
+/** What a process does once after its start (it compiles, it collects its garbage) is not what an idle one does. */
+const SETTLE_MS = 25_000;
 
 export const idle: Part = {
   name: 'idle',

@@ -20,7 +20,7 @@ export function addBench(program: Command, context: CommandContext): void {
   program
     .command('bench')
     .description('measure this machine: Headgate beside other queues, in a clone of the repository')
-    .option('--quick', 'smaller numbers: about three minutes instead of fifteen')
+    .option('--quick', 'smaller numbers: about four minutes instead of fifteen')
     .option('--only <parts>', 'these parts, with commas between them')
     .option('--receipts <count>', 'how many receipts are searched, up to 10 000 000')
     .option('--out <folder>', 'where performance.json and performance.md go (default: docs/ of the clone)')
