@@ -3,6 +3,7 @@ import { type Listing, listing } from './pages.js';
 import { type Call, Transport, type TransportOptions } from './transport.js';
 import type {
   AgainRequest,
+  ApprovalQuery,
   Artifact,
   Backfill,
   BackfillRequest,
@@ -16,6 +17,7 @@ import type {
   Facets,
   Goal,
   GoalDetail,
+  ListedApproval,
   LogFile,
   LogMatches,
   LogQuery,
@@ -111,6 +113,8 @@ export interface Client {
   readonly queues: Listing<Queue, PageQuery>;
   readonly sources: Listing<SourceStanding, PageQuery>;
   readonly deadLetters: Listing<DeadLetter, DeadLetterQuery>;
+  /** What people are asked, and what they have said. */
+  readonly approvals: Listing<ListedApproval, ApprovalQuery>;
   /** The causal chain behind a delivery, a key, a run, a URL, `owner/repo#7` or a commit. */
   explain(ref: string): Promise<Explanation>;
   /** A rejected request throws, with the receipt's id in the problem. */
@@ -190,6 +194,7 @@ export function createClient(options: ClientOptions): Client {
     queues: list('/v1/queues'),
     sources: list('/v1/sources'),
     deadLetters: list('/v1/dead-letters'),
+    approvals: list('/v1/approvals'),
     explain: (ref) => get('/v1/explain', { ref }),
     submitWork: (request, { idempotencyKey } = {}) =>
       post('/v1/work', request, idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),

@@ -15,6 +15,7 @@ const READS = [
   '/v1/goals',
   '/v1/queues',
   '/v1/dead-letters',
+  '/v1/approvals',
   '/v1/explain?ref=anything',
   '/v1/caller',
   '/v1/overview',

@@ -160,6 +160,7 @@ export async function isolatedConsole(): Promise<IsolatedConsole> {
     '/v1/queues',
     '/v1/sources',
     '/v1/dead-letters',
+    '/v1/approvals',
     `/v1/explain?ref=${run}`,
     `/v1/explain?ref=${encodeURIComponent(foreign.workKey)}`,
     `/v1/explain?ref=other/secret`,

@@ -1,5 +1,5 @@
 import { formatId } from '@headgate/domain';
-import type { Problem, RunAction, RunDetail, RunResult } from '@headgate/sdk';
+import type { ListedApproval, Page, Problem, RunAction, RunDetail, RunResult } from '@headgate/sdk';
 import { approvals } from '@headgate/store';
 import { claimRun, finishRun, needsApproval, proposedRun, type SeededRun, seedRun } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
@@ -45,6 +45,38 @@ describe('a sealed result that waits for a person', () => {
     const [listed] = (await test.json<{ items: RunDetail[] }>('/v1/runs?waitingReason=APPROVAL_REQUIRED'))
       .items;
     expect(listed?.waiting).toEqual({ ...detail.waiting, numbers: { leftMs: expect.any(Number) } });
+  });
+
+  it('is in the list of requests, with its run, until it is answered; of other tenants nothing', async () => {
+    const test = await aConsole();
+    const first = await proposedRun(test.store, { tenant: test.tenant });
+    const second = await proposedRun(test.store, { tenant: test.tenant });
+    await proposedRun(test.store, { tenant: test.other });
+    const listed = (query: string) =>
+      test.json<Page<ListedApproval>>(`/v1/approvals${query}`, { token: test.tokens.tenant });
+    const runs = ({ items }: Page<ListedApproval>) => items.map(({ runId }) => runId);
+    const [a, b] = [formatId('run', first.runId), formatId('run', second.runId)];
+
+    expect(runs(await listed('?open=true'))).toEqual([b, a]);
+    const all = await test.json<Page<ListedApproval>>('/v1/approvals?open=true');
+    expect(runs(all)).toHaveLength(3);
+    await accepted(say(test, first, 'publish', { reason: 'reads well' }));
+    expect(runs(await listed('?open=true'))).toEqual([b]);
+    const [answered, ...others] = (await listed('?open=false')).items;
+    expect(others).toEqual([]);
+    const { approval } = await test.json<RunDetail>(pathOf(first));
+    expect(answered).toEqual({
+      ...approval,
+      runId: a,
+      taskId: formatId('task', first.taskId),
+      tenant: test.tenant.key,
+      route: expect.any(String),
+      repository: expect.anything(),
+      workKey: first.workKey,
+    });
+    const page = await listed('?limit=1');
+    expect(runs(page)).toEqual([b]);
+    expect(runs(await listed(`?limit=1&cursor=${page.nextCursor}`))).toEqual([a]);
   });
 
   it('publish: 202 with the run in the queue, the same when repeated, and told with its actor', async () => {

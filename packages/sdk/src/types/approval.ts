@@ -1,6 +1,6 @@
 /** What a person is asked about a run, what was said, and what can be done with it now. */
 import type { ApprovalOutcome, ApprovalSubject, ProposedOperation } from '@headgate/domain';
-import type { Instant } from './shared.js';
+import type { Instant, PageQuery } from './shared.js';
 
 /** The newest request that the run made of people. */
 export interface Approval {
@@ -23,6 +23,21 @@ export interface Approval {
   readonly decidedAt: Instant | null;
   readonly decidedBy: string | null;
   readonly reason: string | null;
+}
+
+/** A request with the run that it is about, as the list of requests shows it. */
+export interface ListedApproval extends Approval {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly tenant: string;
+  readonly route: string;
+  readonly repository: string | null;
+  readonly workKey: string;
+}
+
+export interface ApprovalQuery extends PageQuery {
+  /** Only those that nobody has answered yet, or only those that somebody has. Default: all. */
+  readonly open?: boolean;
 }
 
 export type RunActionName = 'publish' | 'discard' | 'approve' | 'decline' | 'cancel' | 'retry';

@@ -1,3 +1,4 @@
+export * from './approval-page.js';
 export * from './approvals.js';
 export * from './artifacts.js';
 export * from './attempts.js';

@@ -3,6 +3,7 @@ import { formatId, parseId, type RunId } from '@headgate/domain';
 import type { ServiceContext } from '@headgate/service';
 import { notFound, type Route, route } from '../http/index.js';
 import {
+  approvalPageOf,
   artifactAnswer,
   artifactFiles,
   deadLetterPageOf,
@@ -20,6 +21,8 @@ import {
   workerPageOf,
 } from '../queries/index.js';
 import {
+  approvalPage,
+  approvalQuery,
   artifactPage,
   artifactQuery,
   deadLetterPage,
@@ -233,6 +236,19 @@ export function readRoutes(context: ServiceContext, waiting: WaitingReader): rea
         problems: [],
       },
       ({ caller }) => inScope(context, caller, (c) => sourceStandings(c)),
+    ),
+    route(
+      {
+        ...look,
+        id: 'listApprovals',
+        path: '/v1/approvals',
+        tag: 'Operations',
+        summary: 'What people are asked about runs, and what they have said, the newest first',
+        query: approvalQuery,
+        answer: { status: 200, schema: approvalPage },
+        problems: [],
+      },
+      ({ caller, query }) => inScope(context, caller, (c) => approvalPageOf(c, query)),
     ),
     route(
       {

@@ -1,7 +1,7 @@
 import { APPROVAL_OUTCOMES, APPROVAL_SUBJECTS, OPERATION_KINDS } from '@headgate/domain';
-import type { Approval, RunAction } from '@headgate/sdk';
+import type { Approval, ListedApproval, RunAction } from '@headgate/sdk';
 import { TOKEN_ROLES } from '@headgate/store';
-import { instant, shapeOf, storableText, z } from './shape.js';
+import { instant, pageOf, pageQuery, shapeOf, storableText, z } from './shape.js';
 
 const proposedOperation = z
   .object({
@@ -13,25 +13,47 @@ const proposedOperation = z
   })
   .openapi('ProposedOperation');
 
-export const approvalSchema = shapeOf<Approval>()(
-  z
-    .object({
-      id: z.string(),
-      subject: z.enum(APPROVAL_SUBJECTS),
-      requestedAt: instant,
-      expiresAt: instant,
-      requester: z.string().nullable(),
-      fourEyes: z.boolean(),
-      policyVersion: z.number().int(),
-      resultSha256: z.string().nullable(),
-      operations: z.array(proposedOperation),
-      outcome: z.enum(APPROVAL_OUTCOMES).nullable(),
-      decidedAt: instant.nullable(),
-      decidedBy: z.string().nullable(),
-      reason: z.string().nullable(),
-    })
-    .openapi('Approval'),
+const approvalFields = {
+  id: z.string(),
+  subject: z.enum(APPROVAL_SUBJECTS),
+  requestedAt: instant,
+  expiresAt: instant,
+  requester: z.string().nullable(),
+  fourEyes: z.boolean(),
+  policyVersion: z.number().int(),
+  resultSha256: z.string().nullable(),
+  operations: z.array(proposedOperation),
+  outcome: z.enum(APPROVAL_OUTCOMES).nullable(),
+  decidedAt: instant.nullable(),
+  decidedBy: z.string().nullable(),
+  reason: z.string().nullable(),
+};
+
+export const approvalSchema = shapeOf<Approval>()(z.object(approvalFields).openapi('Approval'));
+
+export const approvalPage = pageOf(
+  shapeOf<ListedApproval>()(
+    z
+      .object({
+        ...approvalFields,
+        runId: z.string(),
+        taskId: z.string(),
+        tenant: z.string(),
+        route: z.string(),
+        repository: z.string().nullable(),
+        workKey: z.string(),
+      })
+      .openapi('ListedApproval'),
+  ),
+  'ApprovalPage',
 );
+export const approvalQuery = z.strictObject({
+  ...pageQuery,
+  open: z
+    .enum(['true', 'false'])
+    .optional()
+    .openapi({ description: 'true: only what nobody has answered yet' }),
+});
 
 export const runActionSchema = shapeOf<RunAction>()(
   z
