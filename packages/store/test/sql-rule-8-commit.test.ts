@@ -294,6 +294,19 @@ describe('SQL rule 8: a COMMIT that is sent with the last statements', () => {
     expect(await idsOf(db.service, receipt.id)).toEqual(new Set([receipt.id]));
   });
 
+  test('is not sent, nor anything before it, where what writes fails on the way', async () => {
+    const db = await testStore();
+    const tenant = await seedTenant(db);
+    const receipt = aReceipt({ tenantId: tenant.id });
+    const steps = async (c: Connection): Promise<void> => {
+      const sent = receipts.insertDecisions(c, [receipt]);
+      await Promise.all([sent, Promise.resolve().then(() => Promise.reject(new Error('a mistake')))]);
+    };
+    const failing = db.service.transaction((c) => c.last(() => steps(c)));
+    await expect(failing).rejects.toThrow('a mistake');
+    expect(await idsOf(db.service, receipt.id)).toEqual(new Set());
+  });
+
   test('is the end: what is sent behind it is refused, and no transaction of its own', async () => {
     const db = await testStore();
     const tenant = await seedTenant(db);

@@ -2,11 +2,29 @@
 import type { PoolClient, QueryResult, QueryResultRow } from 'pg';
 import type { Statement } from './statement.js';
 
+interface Held {
+  readonly send: () => void;
+  readonly drop: (fault: unknown) => void;
+}
+
+const holding = <T>(held: Held[], ask: () => Promise<T>): Promise<T> =>
+  new Promise<T>((resolve, reject) => {
+    held.push({ send: () => void ask().then(resolve, reject), drop: reject });
+  });
+
+/** All that follows without a wait for anything outside has happened: a tick that is asked for by a microtask. */
+async function allMicrotasks(): Promise<void> {
+  await null;
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+}
+
 export class Connection {
   readonly #client: PoolClient;
   readonly #named: boolean;
   #firstFault: unknown = null;
   #commit: Promise<QueryResult> | null = null;
+  /** Statements that go out together; null: each goes as it comes. */
+  #held: Held[] | null = null;
 
   /** @param named false behind an old transaction pooler, which loses server-side names between transactions. */
   constructor(client: PoolClient, named: boolean) {
@@ -27,11 +45,23 @@ export class Connection {
   /**
    * Sends what is written last, and the COMMIT right behind it: one round trip less, and the locks are held for one less.
    *
-   * For statements whose answers decide nothing any more. `write` hands all of them over before it first waits. Where one of
-   * them fails the session is in an aborted transaction, in which a COMMIT is a ROLLBACK.
+   * For statements whose answers decide nothing any more. Nothing goes out before `write` has handed over all of them: where
+   * it fails on the way none is sent, and nothing is committed. Where the server refuses one, the transaction is aborted, in
+   * which a COMMIT is a ROLLBACK.
    */
-  last<T>(write: () => Promise<T>): Promise<T> {
+  async last<T>(write: () => Promise<T>): Promise<T> {
+    const held: Held[] = [];
+    this.#held = held;
+    const failed: unknown[] = [];
     const written = write();
+    written.catch((fault: unknown) => failed.push(fault));
+    await allMicrotasks();
+    this.#held = null;
+    if (failed.length > 0) {
+      for (const { drop } of held) drop(failed[0]);
+      throw failed[0];
+    }
+    for (const { send } of held) send();
     this.#commit = this.#client.query('commit');
     // Its owner asks for it; where a statement before it fails, nobody does.
     this.#commit.catch(() => {});
@@ -62,8 +92,10 @@ export class Connection {
     values: readonly unknown[],
   ): Promise<QueryResult<Row>> {
     if (this.#commit !== null) throw new Error(`${name} was sent behind the COMMIT of its transaction`);
+    const ask = (): Promise<QueryResult<Row>> =>
+      this.#client.query<Row>({ text, values: [...values], ...(this.#named ? { name } : {}) });
     try {
-      return await this.#client.query<Row>({ text, values: [...values], ...(this.#named ? { name } : {}) });
+      return await (this.#held === null ? ask() : holding(this.#held, ask));
     } catch (fault) {
       this.#firstFault ??= fault;
       throw fault;
