@@ -128,11 +128,10 @@ export class BatchWriter {
   #transaction({ batch, context }: Plan): Promise<readonly Decision[]> {
     let decided: readonly Decision[] = [];
     return this.#options.pool.transaction(
-      async (c) => {
-        return await admitBatch(c, batch, context, (decisions) => {
+      (c) =>
+        admitBatch(c, batch, context, (decisions) => {
           decided = decisions;
-        });
-      },
+        }),
       {
         // COMMIT without an answer: all receipts of the batch stand, or none does. `decided` is what the last try
         // wrote, or was about to.

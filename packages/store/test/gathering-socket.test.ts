@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
-import { atEnd } from '@headgate/testkit';
-import { expect, it } from 'vitest';
+import { createLogger } from '@headgate/telemetry';
+import { atEnd, testStore } from '@headgate/testkit';
+import { expect, it, vi } from 'vitest';
+import { Pool } from '../src/connection/database.js';
 import { GatheringSocket } from '../src/connection/gathering-socket.js';
 
 type Handed = Parameters<NonNullable<Socket['_writev']>>[0];
@@ -54,4 +56,19 @@ it('what is written in one turn goes in one call, in its order, also where the w
   socket.end('last');
   await closed;
   expect(heard()).toBe('begin;a;b;commit;next;last');
+});
+
+it('is what every session of a pool speaks through', async () => {
+  const connecting = vi.spyOn(GatheringSocket.prototype, 'connect');
+  atEnd(() => connecting.mockRestore());
+  const db = await testStore();
+  const url = db.urls.serviceUrl;
+  const pool = new Pool(url, 1, {
+    applicationName: 'test',
+    logger: createLogger('test', { level: 'silent' }),
+  });
+  atEnd(() => pool.end());
+  connecting.mockClear();
+  await pool.use((c) => c.query('select 1'));
+  expect(connecting).toHaveBeenCalledOnce();
 });

@@ -7,9 +7,9 @@
  *
  * One lane per queue is one loop: wait for room, take one hint (a blocking read) and hand it over, then as many as wait
  * there and fit, twice as many per round trip while they keep coming. What was collected of those is handed over as soon as
- * no lane has more to fetch, or after 2 ms: a hint that comes alone waits for nothing. Room is `wanted()` minus what was collected, handed
- * over and not settled, or is being fetched, over all lanes. Lanes that block at the same time may meet more hints
- * than there is room: what does not fit goes back to the head of its queue, and the lane waits for room again.
+ * no lane has more to fetch, or after 2 ms: a hint that comes alone waits for nothing. Room is `wanted()` minus what was
+ * collected, handed over and not settled, or is being fetched, over all lanes. Lanes that block at the same time may meet
+ * more hints than there is room: what does not fit goes back to the head of its queue, and the lane waits for room again.
  *
  * Everything runs on one event loop and every count is changed between awaits, so no locks. States move
  * running <-> paused -> closing -> closed, through `#become` only.
@@ -20,6 +20,7 @@
  * - finished and not claimed: nothing in Redis; dispatch sends again.
  * Either way the claim sees a duplicate or polling finds the run. Nothing here is needed for a result.
  */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { Clock } from '@headgate/domain';
 import type { Logger } from '@headgate/telemetry';
 import { testSignal } from '@headgate/telemetry';
@@ -294,8 +295,6 @@ export class HintConsumer implements Consumer {
     this.#state = next;
   }
 }
-
-const turnOfTheLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 function countByQueue(hints: readonly ReceivedHint[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();

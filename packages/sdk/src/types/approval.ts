@@ -1,6 +1,6 @@
 /** What a person is asked about a run, what was said, and what can be done with it now. */
 import type { ApprovalOutcome, ApprovalSubject, ProposedOperation } from '@headgate/domain';
-import type { Instant, PageQuery } from './shared.js';
+import type { AboutRun, Instant, PageQuery } from './shared.js';
 
 /** The newest request that the run made of people. */
 export interface Approval {
@@ -26,14 +26,7 @@ export interface Approval {
 }
 
 /** A request with the run that it is about, as the list of requests shows it. */
-export interface ListedApproval extends Approval {
-  readonly runId: string;
-  readonly taskId: string;
-  readonly tenant: string;
-  readonly route: string;
-  readonly repository: string | null;
-  readonly workKey: string;
-}
+export interface ListedApproval extends Approval, AboutRun {}
 
 export interface ApprovalQuery extends PageQuery {
   /** Only those that nobody has answered yet, or only those that somebody has. Default: all. */

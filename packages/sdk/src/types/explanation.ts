@@ -1,18 +1,6 @@
-import type { Outcome, ReasonCode } from '@headgate/domain';
+import type { ExplanationKind, Outcome, ReasonCode } from '@headgate/domain';
 import type { Waiting } from './run.js';
 import type { Instant } from './shared.js';
-
-export type ExplainedKind =
-  | 'delivery'
-  | 'receipt'
-  | 'workKey'
-  | 'task'
-  | 'run'
-  | 'schedule'
-  | 'goal'
-  | 'url'
-  | 'sha'
-  | 'none';
 
 export interface ExplanationStep {
   readonly at: Instant;
@@ -42,7 +30,7 @@ export interface ExplanationCandidate {
 /** The causal chain behind anything: a delivery, a key, a run, a schedule, a goal, a URL, a commit. */
 export interface Explanation {
   readonly ref: string;
-  readonly kind: ExplainedKind;
+  readonly kind: ExplanationKind;
   readonly summary: string;
   /** Oldest first; cause before effect. */
   readonly steps: ExplanationStep[];

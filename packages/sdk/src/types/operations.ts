@@ -1,6 +1,6 @@
 /** What an operator looks at besides runs: workers, queues, dead letters. */
 import type { ReasonCode, Risk } from '@headgate/domain';
-import type { Instant, PageQuery } from './shared.js';
+import type { AboutRun, Instant, PageQuery } from './shared.js';
 
 export type WorkerStateAnswer = 'STARTING' | 'READY' | 'DRAINING' | 'STOPPED' | 'DEAD';
 
@@ -61,14 +61,8 @@ export interface SourceStanding {
   readonly silentCount: number;
 }
 
-export interface DeadLetter {
+export interface DeadLetter extends AboutRun {
   readonly id: string;
-  readonly runId: string;
-  readonly taskId: string;
-  readonly tenant: string;
-  readonly route: string;
-  readonly repository: string | null;
-  readonly workKey: string;
   readonly reasonCode: ReasonCode;
   readonly message: string;
   readonly owner: string | null;

@@ -23,6 +23,16 @@ export interface TimeQuery {
   readonly until?: Instant;
 }
 
+/** The run that something is about, as lists name it. */
+export interface AboutRun {
+  readonly runId: string;
+  readonly taskId: string;
+  readonly tenant: string;
+  readonly route: string;
+  readonly repository: string | null;
+  readonly workKey: string;
+}
+
 /** RFC 9457 problem details. */
 export interface Problem {
   readonly type: string;

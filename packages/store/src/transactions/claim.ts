@@ -114,8 +114,8 @@ const pick = statement(
 const reread = statement(
   'claim.reread',
   `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.receipt_id as "receiptId", r.generation,
-          r.publication, r.input_version as "inputVersion", r.spec -> 'limits' as limits, r.source, r.queue, r.sealed_at is not null as sealed,
-          r.branch, r.traceparent, r.created_at as "createdAt", r.started_at as "firstStartedAt",
+          r.publication, r.input_version as "inputVersion", r.spec -> 'limits' as limits, r.source, r.queue,
+          r.sealed_at is not null as sealed, r.branch, r.traceparent, r.created_at as "createdAt", r.started_at as "firstStartedAt",
           r.failures_application as application, r.failures_infrastructure as infrastructure,
           r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.status,
           t.cancelled_at is not null as "taskCancelled"

@@ -1,7 +1,7 @@
 import { APPROVAL_OUTCOMES, APPROVAL_SUBJECTS, OPERATION_KINDS } from '@headgate/domain';
 import type { Approval, ListedApproval, RunAction } from '@headgate/sdk';
 import { TOKEN_ROLES } from '@headgate/store';
-import { instant, pageOf, pageQuery, shapeOf, storableText, z } from './shape.js';
+import { aboutRunFields, instant, pageOf, pageQuery, shapeOf, storableText, z } from './shape.js';
 
 const proposedOperation = z
   .object({
@@ -36,12 +36,7 @@ export const approvalPage = pageOf(
     z
       .object({
         ...approvalFields,
-        runId: z.string(),
-        taskId: z.string(),
-        tenant: z.string(),
-        route: z.string(),
-        repository: z.string().nullable(),
-        workKey: z.string(),
+        ...aboutRunFields,
       })
       .openapi('ListedApproval'),
   ),

@@ -1,5 +1,5 @@
 import type { DeadLetter, Queue, SourceStanding, Worker } from '@headgate/sdk';
-import { instant, pageOf, pageQuery, reasonCode, shapeOf, z } from './shape.js';
+import { aboutRunFields, instant, pageOf, pageQuery, reasonCode, shapeOf, z } from './shape.js';
 
 const workerState = z.enum(['STARTING', 'READY', 'DRAINING', 'STOPPED', 'DEAD']);
 
@@ -68,12 +68,7 @@ export const deadLetterSchema = shapeOf<DeadLetter>()(
   z
     .object({
       id: z.string(),
-      runId: z.string(),
-      taskId: z.string(),
-      tenant: z.string(),
-      route: z.string(),
-      repository: z.string().nullable(),
-      workKey: z.string(),
+      ...aboutRunFields,
       reasonCode,
       message: z.string(),
       owner: z.string().nullable(),

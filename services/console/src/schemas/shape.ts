@@ -31,6 +31,16 @@ export const pageOf = <Item extends z.ZodType>(item: Item, name: string) =>
     })
     .openapi(name);
 
+/** The fields of `AboutRun`. */
+export const aboutRunFields = {
+  runId: z.string(),
+  taskId: z.string(),
+  tenant: z.string(),
+  route: z.string(),
+  repository: z.string().nullable(),
+  workKey: z.string(),
+};
+
 const MAX_LIMIT = 200;
 const DEFAULT_LIMIT = 50;
 
