@@ -112,8 +112,33 @@ describe('the consumer loop', () => {
         return new Promise(() => {});
       },
     });
-    await eventually(() => taken, { what: 'the hand-over' });
+    // In the turn after the hand-over: what the hint starts goes out first.
+    await eventually(() => taken && hint.fate() !== 'held', { what: 'the hand-over' });
     expect(hint.fate()).toBe('finished');
+    await consumer.close({ graceMs: 0 });
+  });
+
+  it('hands a hint over before it asks whether there are more', async () => {
+    const seen: string[] = [];
+    let served = false;
+    const { supply } = aSupply({
+      next: () => {
+        if (served) return new Promise(() => {});
+        served = true;
+        return Promise.resolve(aFetched());
+      },
+      more: async () => {
+        seen.push('asked for more');
+        return [];
+      },
+    });
+    const { consumer } = aConsumer([supply], {
+      queues: ['default'],
+      wanted: () => 2,
+      onHints: async () => void seen.push('handed over'),
+    });
+    await eventually(() => seen.length === 2, { what: 'both' });
+    expect(seen).toEqual(['handed over', 'asked for more']);
     await consumer.close({ graceMs: 0 });
   });
 
