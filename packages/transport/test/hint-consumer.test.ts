@@ -86,7 +86,9 @@ describe('the consumer loop', () => {
     });
     const taker = aTaker();
     const { consumer, opened } = aConsumer([broken.supply, sound.supply], { queues: ['default'], ...taker });
-    await eventually(() => taker.received.length === 1, { what: 'a hint of the new source' });
+    // In the turn after the hand-over, not at it.
+    await eventually(() => hint.fate() !== 'held', { what: 'a hint of the new source is dealt with' });
+    expect(taker.received).toHaveLength(1);
     expect(opened).toEqual(['default', 'default']);
     expect(broken.calls).toEqual({ next: 5, close: 1 });
     expect(hint.fate()).toBe('finished');
