@@ -20,7 +20,7 @@
  * - finished and not claimed: nothing in Redis; dispatch sends again.
  * Either way the claim sees a duplicate or polling finds the run. Nothing here is needed for a result.
  */
-import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { Clock } from '@headgate/domain';
 import type { Logger } from '@headgate/telemetry';
 import { testSignal } from '@headgate/telemetry';
@@ -34,6 +34,8 @@ import { asError, within } from './within.js';
 const COLLECT_MS = 2;
 /** How often a full consumer asks `wanted()` again when nobody calls `slotsChanged`. */
 const RECHECK_MS = 250;
+/** A job is over with its hand-over, and finished a moment later: to tell BullMQ takes as long as to begin what it asks for. */
+const FINISHED_WITHIN_MS = 5;
 const MAX_PER_ROUND_TRIP = 32;
 const BACKOFF_MS = { first: 50, most: 1000 };
 /** A source that fails so often in a row is made anew: its connection may have been given up for good. */
@@ -211,8 +213,8 @@ export class HintConsumer implements Consumer {
         this.#handedOver -= batch.length;
         this.#nudge.now();
       });
-    // What the hints start goes out first: nobody waits for their end.
-    const finishing = turnOfTheLoop().then(() => {
+    // What the hints start goes first, and nobody waits for their end.
+    const finishing = Promise.race([handling, delay(FINISHED_WITHIN_MS)]).then(() => {
       for (const { fetched } of batch) fetched.finish();
     });
     const both = Promise.all([handling, finishing]).then(() => void this.#handling.delete(both));

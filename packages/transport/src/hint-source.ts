@@ -2,7 +2,7 @@
  * One queue's hints, fetched by hand from BullMQ.
  *
  * A BullMQ Worker with a processor takes jobs whenever it likes and answers for them as long as they run. Ours
- * takes one when asked, and finishes it as soon as it has been handed over (docs/adr/0003-short-hints.md), so the
+ * takes one when asked, and finishes it once it has been handed over (docs/adr/0003-short-hints.md), so the
  * lock is short and never renewed. A process that dies in between leaves an active job; the stalled check of any
  * consumer of the queue puts it back after `LOCK_MS` to `LOCK_MS + STALLED_EVERY_MS`. Until then BullMQ drops a
  * hint that is sent again under the same id, which is why these are seconds and not BullMQ's half minute.

@@ -86,7 +86,7 @@ describe('the consumer loop', () => {
     });
     const taker = aTaker();
     const { consumer, opened } = aConsumer([broken.supply, sound.supply], { queues: ['default'], ...taker });
-    // In the turn after the hand-over, not at it.
+    // A moment after the hand-over, not at it.
     await eventually(() => hint.fate() !== 'held', { what: 'a hint of the new source is dealt with' });
     expect(taker.received).toHaveLength(1);
     expect(opened).toEqual(['default', 'default']);
@@ -114,7 +114,7 @@ describe('the consumer loop', () => {
         return new Promise(() => {});
       },
     });
-    // In the turn after the hand-over: what the hint starts goes out first.
+    // A moment after the hand-over: what the hint starts goes first.
     await eventually(() => taken && hint.fate() !== 'held', { what: 'the hand-over' });
     expect(hint.fate()).toBe('finished');
     await consumer.close({ graceMs: 0 });

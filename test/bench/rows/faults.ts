@@ -93,7 +93,7 @@ async function stretch(
   halfWay: () => Promise<unknown>,
 ): Promise<readonly number[]> {
   for (let n = 0; n < STARTS; n += 1) {
-    await sender.send();
+    await sender.next().send();
     if (n === STARTS / 2) await halfWay();
     await delay(EVERY_MS);
   }

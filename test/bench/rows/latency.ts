@@ -23,8 +23,9 @@ export const latency: Part = {
       const one = async (pauseMs: number): Promise<number> => {
         await delay(pauseMs);
         const started = nextStart(child);
+        const delivery = sender.next();
         const sentMs = performance.timeOrigin + performance.now();
-        await sender.send();
+        await delivery.send();
         return (await started) - sentMs;
       };
       for (let n = 0; n < WARM_UP; n += 1) await one(0);
