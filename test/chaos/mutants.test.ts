@@ -79,8 +79,8 @@ const MUTANTS: readonly Mutant[] = [
   },
   {
     guard: 'two versions of a task exclude each other',
-    statement: 'lease.take',
-    from: 'case when q.exclusive_task then q.task_id end',
+    statement: 'claim.take',
+    from: 'case when e.exclusive_task then e.task_id end',
     to: 'null::uuid',
     story: 'two versions',
     caughtBy: 'INV-LE8',

@@ -77,7 +77,7 @@ describe('statements and round trips', () => {
       expect(runs).toHaveLength(count);
       expect(cost).toEqual({
         dispatch: { statements: 9, roundTrips: 3 },
-        claim: { statements: 12, roundTrips: 3 },
+        claim: { statements: 9, roundTrips: 2 },
         beat: { statements: 1, roundTrips: 1 },
         start: { statements: 6, roundTrips: 3 },
         finish: { statements: 11, roundTrips: 2 },

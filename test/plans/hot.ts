@@ -43,10 +43,7 @@ export const HOT: readonly HotStatement[] = [
   hot('queue_item.lock', 60, /^queue_item_pkey$/),
   hot('queue_item.delay', 120, /^queue_item_pkey$/),
   hot('queue_item.remove', 150, /^queue_item_pkey$/),
-  hot('claim.pick', 800, /^queue_item_pkey$/),
-  hot('claim.reread', 700, /^run_pkey$/, /^task_pkey$/),
-  hot('lease.take', 1_400, /^queue_item_pkey$/),
-  hot('queue_item.settle_claim', 100, /^queue_item_pkey$/, /^lease_pkey$/),
+  hot('claim.take', 2_700, /^queue_item_pkey$/, /^run_pkey$/, /^task_pkey$/),
   hot('run.claim', 700, /^lease_pkey$/, /^run_pkey$/),
   hot('attempt.start', 1_700, /^run_pkey$/),
   // While they run.

@@ -1,12 +1,5 @@
 import { formatId, systemIds } from '@headgate/domain';
-import {
-  type ClaimRequest,
-  type ClaimResult,
-  claim,
-  type Hinted,
-  maxLeaseMs,
-  workers,
-} from '@headgate/store';
+import { type ClaimRequest, type ClaimResult, claim, type Hinted, workers } from '@headgate/store';
 import {
   aRunSpec,
   claimRun,
@@ -25,7 +18,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { misplaced } from './place.js';
 import { rows, statusOf, stepsOf } from './rows.js';
 
-const hintOf = ({ runId }: SeededRun, dispatchNo: number): Hinted => ({
+const hintOf = ({ runId }: Pick<SeededRun, 'runId'>, dispatchNo: number): Hinted => ({
   runId,
   dispatchNo,
   attemptId: systemIds.next('att'),
@@ -156,14 +149,15 @@ describe('claim', () => {
     expect(await claimWith(db, [hint], { queueIds: [run.tenant.queueId + 1] })).toEqual(NOTHING);
     expect(await claimWith(db, [{ ...hint, judgedAgoMs: 30_001 }])).toEqual(NOTHING);
     expect(takenBy(await claimWith(db, [hint, hint, hint]))).toEqual([run.runId]);
-    expect(await claimWith(db, [hint])).toEqual(NOTHING);
+    expect(await claimWith(db, [hintOf(run, dispatchNo)])).toEqual(NOTHING);
     expect(await rows(db, 'select count(*)::int as n from headgate.attempt')).toEqual([{ n: 1 }]);
   });
 
   test('INV-LE7: never more rows than free slots', async () => {
     const hinted = await offerRuns(db, await seedRuns(db, 5));
     expect(takenBy(await claimWith(db, hinted, { limit: 2 }))).toHaveLength(2);
-    expect(takenBy(await claimWith(db, hinted, { limit: 10 }))).toHaveLength(3);
+    const again = hinted.map(({ dispatchNo, runId }) => hintOf({ runId }, dispatchNo));
+    expect(takenBy(await claimWith(db, again, { limit: 10 }))).toHaveLength(3);
   });
 
   test('Q3: two workers with the same hints share them: each run is claimed once', async () => {
@@ -258,7 +252,7 @@ describe('claim', () => {
     ]);
   });
 
-  test('the longest time of a claim is the sum of its stages', () => {
+  test('a lease may be renewed for the sum of its stages and a minute, and begins no longer than that', async () => {
     const limits = {
       ...aRunSpec().limits,
       sandboxStartMs: 1,
@@ -266,6 +260,15 @@ describe('claim', () => {
       verifyMs: 300,
       finalizeMs: 4_000,
     };
-    expect(maxLeaseMs(aRunSpec({ limits }))).toBe(64_321);
+    const run = await seedRun(db, { spec: aRunSpec({ limits }) });
+    await claimWith(db, [hintOf(run, await offerRun(db, run))], { ttlMs: 90_000 });
+    const [lease] = await rows<{ expires: number; renew: number }>(
+      db,
+      `select round(extract(epoch from expires_at - acquired_at) * 1000)::int as expires,
+              round(extract(epoch from renew_until - acquired_at) * 1000)::int as renew
+         from headgate.lease where run_id = $1`,
+      [run.runId],
+    );
+    expect(lease).toEqual({ expires: 64_321, renew: 64_321 });
   });
 });

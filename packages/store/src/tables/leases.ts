@@ -12,26 +12,8 @@ import type { Connection } from '../connection/connection.js';
 import { statement } from '../connection/statement.js';
 import { type Fence, fenceArrays } from '../fence.js';
 import { tell } from '../history.js';
-import { DIMENSION_COLUMNS } from './queue-items.js';
 
 export type LeaseControl = 'cancel' | 'supersede' | 'drain';
-
-export interface NewLease {
-  readonly runId: RunId;
-  readonly attemptId: AttemptId;
-  readonly leaseId: LeaseId;
-  /** From claim to the latest moment to which it may ever be renewed. */
-  readonly maxMs: number;
-}
-
-export interface HeldLease {
-  readonly runId: RunId;
-  readonly attemptId: AttemptId;
-  readonly leaseId: LeaseId;
-  readonly fencingToken: string;
-  readonly acquiredAt: Date;
-  readonly expiresAt: Date;
-}
 
 /** The answer of a heartbeat for one lease. */
 export type BeatAnswer = 'renewed' | 'control' | 'busy' | 'expired' | 'lost';
@@ -39,29 +21,6 @@ export type BeatAnswer = 'renewed' | 'control' | 'busy' | 'expired' | 'lost';
 /** Milliseconds with microseconds behind the point: a Date would cut them off, and a renewal just in time look late. */
 const toMs = (instant: string): string => `(extract(epoch from ${instant}) * 1000)::float8`;
 
-// Both unique keys keep rivals apart: a lease that meets one is not made, and its item goes back to ready.
-const take = statement(
-  'lease.take',
-  `insert into headgate.lease
-     (run_id, tenant_id, attempt_id, worker_id, fencing_token, lease_id, task_id, exclusive_task_id, exclusive_key,
-      acquired_at, expires_at, renew_until, dispatch_no, ${DIMENSION_COLUMNS})
-   select q.run_id, q.tenant_id, g.attempt_id, $5, nextval('headgate.fencing_token'), g.lease_id, q.task_id,
-          case when q.exclusive_task then q.task_id end,
-          case when q.concurrency_limit = 1 then q.concurrency_key end,
-          clock_timestamp(),
-          clock_timestamp() + least($6::bigint, g.max_ms) * interval '1 millisecond',
-          clock_timestamp() + g.max_ms * interval '1 millisecond',
-          q.dispatch_no,
-          ${DIMENSION_COLUMNS.split(', ')
-            .map((column) => `q.${column}`)
-            .join(', ')}
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[]) as g(run_id, attempt_id, lease_id, max_ms)
-     join headgate.queue_item q on q.run_id = g.run_id
-    order by case when q.concurrency_limit = 1 then q.concurrency_key end nulls last, q.task_id
-   on conflict do nothing
-   returning run_id as "runId", attempt_id as "attemptId", lease_id as "leaseId",
-             fencing_token::text as "fencingToken", acquired_at as "acquiredAt", expires_at as "expiresAt"`,
-);
 // One statement per worker and beat, whatever it holds; no indexed column changes, so every update is HOT.
 // `busy`: another transaction holds the row right now; ask again in a second.
 const beat = statement(
@@ -231,16 +190,6 @@ export interface BeatResult {
 }
 
 export const leases = {
-  /** Inserts leases for items that the transaction holds locked. Rows missing in the answer met a rival. */
-  take: (c: Connection, rows: readonly NewLease[], workerId: WorkerId, ttlMs: number): Promise<HeldLease[]> =>
-    c.run<HeldLease>(take, [
-      rows.map((row) => row.runId),
-      rows.map((row) => row.attemptId),
-      rows.map((row) => row.leaseId),
-      rows.map((row) => row.maxMs),
-      workerId,
-      ttlMs,
-    ]),
   beat: async (
     c: Connection,
     fences: readonly Fence[],

@@ -5,7 +5,7 @@
  * (run id, dispatch number); a claim deletes; finish and reaper insert again for a retry; cancel and supersede
  * delete. All lock the item before the lease and the run.
  */
-import type { LeaseId, ReasonCode, RunId, TaskId } from '@headgate/domain';
+import type { ReasonCode, RunId, TaskId } from '@headgate/domain';
 import type { Connection } from '../connection/connection.js';
 import { type Column, rowInsert } from '../connection/rows.js';
 import { statement } from '../connection/statement.js';
@@ -101,19 +101,6 @@ const delay = statement(
     where q.run_id = g.run_id and q.dispatch_no = g.dispatch_no and q.state = 'dispatched'
    returning q.run_id as "runId"`,
 );
-// Items whose lease was taken become it; those that met a rival go back to ready.
-const settleClaim = statement(
-  'queue_item.settle_claim',
-  `with taken as materialized (
-     select run_id from headgate.lease where run_id = any ($1::uuid[]) and lease_id = any ($2::uuid[])
-   ), claimed as (
-     delete from headgate.queue_item q using taken where q.run_id = taken.run_id
-   )
-   update headgate.queue_item q
-      set state = 'ready', dispatched_at = null, hinted_at = null, verdict = $3, verdict_at = clock_timestamp()
-    where q.run_id = any ($1::uuid[]) and q.state = 'dispatched'
-      and not exists (select from taken where taken.run_id = q.run_id)`,
-);
 // A retry keeps its first enqueued_at and its rank; the time to live ended with the first claim.
 const requeue = statement(
   'queue_item.requeue',
@@ -154,16 +141,6 @@ export const queueItems = {
         ])
       ).map((row) => row.runId),
     ),
-  /**
-   * For items that the transaction holds locked, behind the leases it took: removes those that got theirs, and puts the others
-   * back. Returns how many went back.
-   */
-  settleClaim: (
-    c: Connection,
-    runIds: readonly RunId[],
-    leaseIds: readonly LeaseId[],
-    reasonCode: ReasonCode,
-  ): Promise<number> => c.count(settleClaim, [runIds, leaseIds, reasonCode]),
   /** Makes the items of runs that still hold their lease rows, for a retry. `delayMs` 0 = ready now. */
   requeue: (c: Connection, rows: readonly { runId: RunId; delayMs: number }[]): Promise<number> =>
     rows.length === 0
