@@ -59,7 +59,7 @@ export const HOT: readonly HotStatement[] = [
   hot('tenant_day.settle', 700, /^attempt_pkey$/),
   hot('queue_item.requeue', 250, /^run_pkey$/, /^lease_pkey$/),
   hot('lease.release', 150, /^lease_pkey$/),
-  hot('task_version.close', 1_000, /^run_pkey$/, /^task_version_live$/),
+  hot('task_version.close', 1_000, /^run_pkey$/, /^task_version_(live|pkey)$/),
   hot(
     'receipt.insert_closing',
     2_200,

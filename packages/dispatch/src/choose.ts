@@ -13,6 +13,7 @@ import {
   type SelectionLimits,
   type SlotDimensions,
   select,
+  type WorkerId,
   weightedRoundRobin,
 } from '@headgate/domain';
 import type {
@@ -117,13 +118,14 @@ export function capacityOf(
   ahead: (slots: number) => number = () => 0,
 ): ReadonlyMap<number, QueueCapacity> {
   const capacity = new Map<number, QueueCapacity>();
+  const free = freeSlotsOf(held);
   for (const queueId of new Set(workers.flatMap((worker) => worker.queueIds))) {
     const serving = workers.filter((worker) => worker.queueIds.includes(queueId));
     const sum = (of: (worker: LiveWorker) => number): number =>
       serving.reduce((total, worker) => total + of(worker), 0);
     capacity.set(queueId, {
       liveWorkers: serving.length,
-      freeSlots: ahead(sum(({ slots }) => slots)) + sum(({ slots, held }) => Math.max(0, slots - held)),
+      freeSlots: ahead(sum(({ slots }) => slots)) + sum(free),
     });
   }
   for (const row of held) {
@@ -132,6 +134,15 @@ export function capacityOf(
       capacity.set(row.queueId, { ...known, freeSlots: known.freeSlots - row.dispatched });
   }
   return capacity;
+}
+
+/** Slots of a worker that no lease holds. */
+export function freeSlotsOf(rows: readonly HeldRow[]): (worker: LiveWorker) => number {
+  const leases = new Map<WorkerId, number>();
+  for (const { workerId, held } of rows) {
+    if (workerId !== null) leases.set(workerId, (leases.get(workerId) ?? 0) + held);
+  }
+  return ({ id, slots }) => Math.max(0, slots - (leases.get(id) ?? 0));
 }
 
 const fairnessOf = (active: ActivePolicy): Fairness => ({

@@ -17,11 +17,10 @@ import {
   type DispatchedRun,
   type DispatchSnapshot,
   dispatch,
-  type LiveWorker,
   type Pool,
 } from '@headgate/store';
 import { metrics, record } from '@headgate/telemetry';
-import { capacityOf, choose } from './choose.js';
+import { capacityOf, choose, freeSlotsOf } from './choose.js';
 import { headsPerPair } from './heads-per-pair.js';
 import { nameOf } from './ready-tenants.js';
 
@@ -70,7 +69,7 @@ export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
       const room = Math.max(0, ...queueIds.map((queueId) => capacity.get(queueId)?.freeSlots ?? 0));
       // What is chosen above our slots is for others who have room (for slots of ours that were freed meanwhile there is a
       // turn of their own), and what stands behind the heads of a bounded read may be startable.
-      isMoreLeft ||= chosen.length > mine.length && hasRoomElsewhere(snapshot.workers, request);
+      isMoreLeft ||= chosen.length > mine.length && hasRoomElsewhere(snapshot, request);
       isMoreLeft ||= mine.length < Math.min(slots, room) && isCutOff(snapshot);
       return mine;
     },
@@ -85,14 +84,18 @@ export async function fill(pool: Pool, request: FillRequest): Promise<Filled> {
   return { items, runs, isMoreLeft };
 }
 
-const hasRoomElsewhere = (
-  workers: readonly LiveWorker[],
+function hasRoomElsewhere(
+  { workers, held }: Pick<DispatchSnapshot, 'workers' | 'held'>,
   { workerId, queueIds }: Pick<FillRequest, 'workerId' | 'queueIds'>,
-): boolean =>
-  workers.some(
-    ({ id, slots, held, queueIds: theirs }) =>
-      id !== workerId && held < slots && theirs.some((queueId) => queueIds.includes(queueId)),
+): boolean {
+  const free = freeSlotsOf(held);
+  return workers.some(
+    (worker) =>
+      worker.id !== workerId &&
+      free(worker) > 0 &&
+      worker.queueIds.some((queueId) => queueIds.includes(queueId)),
   );
+}
 
 /** Whether the read of any pair was bounded: more may stand behind what it saw. */
 function isCutOff({ heads, reading }: Pick<DispatchSnapshot, 'heads' | 'reading'>): boolean {

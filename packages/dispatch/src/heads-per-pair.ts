@@ -9,7 +9,7 @@
 const MOST_HEADS = 800;
 const MOST_HEADS_PER_PAIR = 200;
 /** Some of them are blocked, and tenants take turns. */
-const HEADS_PER_SLOT = 4;
+const HEADS_PER_SLOT = 2;
 /** Whatever is free. */
 const FEWEST_HEADS = 40;
 

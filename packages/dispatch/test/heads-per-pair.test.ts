@@ -4,7 +4,8 @@ import { headsPerPair } from '../src/index.js';
 
 test('a turn reads heads for what it can start: few where few slots are free, whatever waits', () => {
   expect(headsPerPair(1, 1)).toBe(40);
-  expect(headsPerPair(1, 50)).toBe(200);
+  expect(headsPerPair(1, 50)).toBe(100);
+  expect(headsPerPair(1, 500)).toBe(200);
   expect(headsPerPair(200, 50)).toBe(1);
   expect(headsPerPair(10, 1_000)).toBe(80);
 });

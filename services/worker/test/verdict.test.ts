@@ -195,7 +195,6 @@ describe('what a worker can run', () => {
       capabilities: { jdk: '21.0.2' },
       queueIds: [1],
       slots: 1,
-      held: 0,
       ...change,
     });
     expect(canOthersRun(run, [other({})], 'self')).toBe(true);

@@ -43,8 +43,8 @@ export interface TransactionOptions<T> {
  * and goes on so until the next ANALYZE, however much waits there by then; and short lists are planned anew each time,
  * which costs more than to run them. Nothing is wrong without it, only slower: behind a transaction pooler it is left out.
  */
-const PLANNED_ONCE = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set random_page_cost = 1.1;
-  set jit = off`;
+const PLANNED_ONCE = `set plan_cache_mode = force_generic_plan; set enable_seqscan = off; set enable_bitmapscan = off;
+  set random_page_cost = 1.1; set jit = off`;
 
 const RETRY_BASE_MS = 5;
 const RETRY_CAP_MS = 200;

@@ -13,10 +13,11 @@ const OFFER = `q.run_id as "runId", q.dispatch_no as "dispatchNo", q.queue_id as
              (select r.traceparent from headgate.run r where r.id = q.run_id) as traceparent`;
 const BACK_TO_READY = `state = 'ready', dispatched_at = null, hinted_at = null, verdict = null, verdict_at = null`;
 
+// As text, or the planner may read all that is ready by the index of what is. Index: queue_item_pkey.
 const markDispatched = statement(
   'queue_item.mark_dispatched',
   `with chosen as materialized (
-     select run_id from headgate.queue_item where run_id = any ($1::uuid[]) and state = 'ready'
+     select run_id from headgate.queue_item where run_id = any ($1::uuid[]) and state::text = 'ready'
       order by run_id for update skip locked
    )
    update headgate.queue_item q

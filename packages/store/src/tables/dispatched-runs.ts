@@ -30,7 +30,8 @@ const columns = `q.run_id as "runId", q.dispatch_no as "dispatchNo", q.tenant_id
   r.traceparent, r.source_at as "sourceAt", r.parent_versions as "parentVersions", t.latest_version as "latestVersion",
   t.latest_source_at as "latestSourceAt", t.latest_parents as "latestParents"`;
 
-// Index: queue_item_pkey, run_pkey, task_pkey. No lock: the verdict and the claim are fenced by the dispatch number.
+// Index: queue_item_pkey, run_pkey, task_pkey. No lock: the verdict and the claim are fenced by the dispatch number. An item is
+// dispatched where it says when: asked for its state, the planner may read all that is and was dispatched by their index.
 const named = statement(
   'dispatched_run.named',
   `select ${columns}
@@ -38,11 +39,10 @@ const named = statement(
      join headgate.queue_item q on q.run_id = h.run_id and q.dispatch_no = h.dispatch_no
      join headgate.run r on r.id = q.run_id
      join headgate.task t on t.id = r.task_id
-    where q.state = 'dispatched' and q.queue_id = any ($3::int[]) and r.status = 'QUEUED'
+    where q.dispatched_at is not null and q.queue_id = any ($3::int[]) and r.status = 'QUEUED'
     order by q.run_id`,
 );
-// Of items that this transaction chose, as its mark left them: one that was passed over is still ready. No state is asked
-// for: with it the planner reads all that is dispatched.
+// Of items that this transaction chose, as its mark left them: one that was passed over is still ready.
 const marked = statement(
   'dispatched_run.marked',
   `select ${columns}
@@ -63,7 +63,7 @@ const waiting = statement(
    )
    select ${columns}
      from oldest
-     join headgate.queue_item q on q.run_id = oldest.run_id and q.state = 'dispatched'
+     join headgate.queue_item q on q.run_id = oldest.run_id and q.dispatched_at is not null
      join headgate.run r on r.id = q.run_id
      join headgate.task t on t.id = r.task_id
     where r.status = 'QUEUED'

@@ -141,11 +141,16 @@ const cancel = statement(
           next_version = null, next_receipt_id = null, next_source_at = null, next_parents = '{}'
     where id = $1`,
 );
+// Run by run (`offset 0`): else the planner may read every version that lives. Index: run_pkey, task_version_live or _pkey.
 const closeVersions = statement(
   'task_version.close',
   `update headgate.task_version v set outcome = r.status
      from headgate.run r
-    where r.id = any ($1::uuid[]) and v.task_id = r.task_id and v.run_id = r.id and v.outcome is null`,
+    cross join lateral (
+      select o.task_id, o.version_hash, o.generation from headgate.task_version o
+       where o.task_id = r.task_id and o.run_id = r.id and o.outcome is null offset 0) mine
+    where r.id = any ($1::uuid[])
+      and (v.task_id, v.version_hash, v.generation) = (mine.task_id, mine.version_hash, mine.generation)`,
 );
 
 const versionRows = rowInsert<TaskVersionRow>('task_version.insert', 'task_version', [

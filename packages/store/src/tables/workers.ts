@@ -38,11 +38,10 @@ const isReady = statement(
   'worker.is_ready',
   `select 1 from headgate.worker where id = $1 and state = 'READY'`,
 );
-// Free slots are counted from the leases that exist. Index: worker_live.
+// Index: worker_live.
 const live = statement(
   'worker.live',
-  `select w.id, w.name, w.state, w.capabilities, w.queue_ids as "queueIds", w.slots,
-          (select count(*)::int from headgate.lease l where l.worker_id = w.id) as held
+  `select w.id, w.name, w.state, w.capabilities, w.queue_ids as "queueIds", w.slots
      from headgate.worker w
     where w.state = 'READY'
       and w.heartbeat_at > clock_timestamp() - w.lease_ttl_ms * interval '1 millisecond'
@@ -67,7 +66,6 @@ export interface LiveWorker {
   readonly capabilities: Capabilities;
   readonly queueIds: readonly number[];
   readonly slots: number;
-  readonly held: number;
 }
 
 export const workers = {

@@ -9,7 +9,7 @@
  * Three round trips: lock and count (in vain where the lock is only tried and another has it), read, mark and commit.
  * Crash before COMMIT: nothing. After COMMIT, before the hints: the items are dispatched and hinted again after 5 s.
  */
-import type { RunId, RunStatus } from '@headgate/domain';
+import type { RunId, RunStatus, WorkerId } from '@headgate/domain';
 import { databaseNow } from '../clock.js';
 import type { Connection } from '../connection/connection.js';
 import type { Pool } from '../connection/database.js';
@@ -27,6 +27,8 @@ import { closeRuns, walk } from './end-runs.js';
 
 /** How much of each combination of dimensions is held: leases and dispatched items together. */
 export interface HeldRow {
+  /** Whose leases they are; null: dispatched, and nobody's yet. */
+  readonly workerId: WorkerId | null;
   readonly tenantId: number;
   readonly organisationId: number | null;
   readonly repositoryId: number | null;
@@ -43,21 +45,22 @@ export interface HeldRow {
   readonly reservedUsd: number;
 }
 
+// Leases are read by their key: between two vacuums most of the table is rows that are gone, which an index soon passes over.
 const held = statement(
   'dispatch.held',
-  `select tenant_id as "tenantId", organisation_id as "organisationId", repository_id as "repositoryId",
+  `select worker_id as "workerId", tenant_id as "tenantId", organisation_id as "organisationId", repository_id as "repositoryId",
           user_id as "userId", risk, queue_id as "queueId", agent_id as "agentId", provider_id as "providerId",
           concurrency_key as "concurrencyKey", concurrency_limit as "concurrencyLimit", exclusive_task_id as "exclusiveTaskId",
           count(*)::int as held, sum(dispatched)::int as dispatched, sum(reserved_usd) as "reservedUsd"
      from (
-       select tenant_id, organisation_id, repository_id, user_id, risk, queue_id, agent_id, provider_id, concurrency_key,
-              concurrency_limit, exclusive_task_id, 0 as dispatched, reserved_usd
-         from headgate.lease
+       select worker_id, tenant_id, organisation_id, repository_id, user_id, risk, queue_id, agent_id, provider_id,
+              concurrency_key, concurrency_limit, exclusive_task_id, 0 as dispatched, reserved_usd
+         from headgate.lease where run_id > '00000000-0000-0000-0000-000000000000'
        union all
-       select tenant_id, organisation_id, repository_id, user_id, risk, queue_id, agent_id, provider_id, concurrency_key,
+       select null, tenant_id, organisation_id, repository_id, user_id, risk, queue_id, agent_id, provider_id, concurrency_key,
               concurrency_limit, case when exclusive_task then task_id end, 1, reserved_usd
          from headgate.queue_item where state = 'dispatched') h
-    group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11`,
+    group by 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`,
 );
 
 /** What is held and who is there. */

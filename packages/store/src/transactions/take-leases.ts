@@ -56,7 +56,8 @@ const MOST_MS = `(${['sandboxStartMs', 'wallClockMs', 'verifyMs', 'finalizeMs']
   .map((stage) => `(r.spec -> 'limits' ->> '${stage}')::bigint`)
   .join(' + ')} + ${RENEW_SLACK_MS})`;
 
-// (run id, dispatch number) is the fence of the verdict. Index: queue_item_pkey, run_pkey, task_pkey.
+// (run id, dispatch number) is the fence of the verdict. Index: queue_item_pkey, run_pkey, task_pkey. An item is dispatched where
+// it says when, as in dispatched-runs.ts.
 const take = statement(
   'claim.take',
   `with wanted as (
@@ -68,7 +69,7 @@ const take = statement(
    ), picked as materialized (
      select q.*, w.attempt_id, w.lease_id
        from headgate.queue_item q join wanted w on w.run_id = q.run_id and w.dispatch_no = q.dispatch_no
-      where q.state = 'dispatched' and q.queue_id = any ($9::int[])
+      where q.dispatched_at is not null and q.queue_id = any ($9::int[])
       order by q.run_id limit $10 for update of q skip locked
    ), eligible as materialized (
      select p.*, ${MOST_MS} as most_ms
