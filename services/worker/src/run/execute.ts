@@ -15,6 +15,7 @@ import { existsSync } from 'node:fs';
 import { formatId, type WorkerId } from '@headgate/domain';
 import { removeWorkspace } from '@headgate/runtimes';
 import {
+  annotate,
   failPoint,
   HEADGATE_ATTR,
   type Logger,
@@ -64,8 +65,11 @@ export function execute(
   return withRemoteContext(
     run.traceparent,
     `RUN ${run.spec.route}`,
-    runAttributes(run, parts.workerId),
-    (span) => executeIn(parts, order, lease, span),
+    {},
+    (span) => {
+      annotate(() => runAttributes(run, parts.workerId));
+      return executeIn(parts, order, lease, span);
+    },
     { link: run.attemptNo > 1, kind: SpanKind.SERVER },
   );
 }
