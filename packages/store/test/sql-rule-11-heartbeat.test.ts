@@ -165,9 +165,7 @@ describe('SQL rule 11: heartbeat', () => {
     const state = async () =>
       (await db.reserved.use((c) => leases.beat(c, [], workerId, TTL_MS))).workerState;
     expect(await state()).toBe('READY');
-    expect(await db.service.use((c) => workers.live(c))).toMatchObject([
-      { id: workerId, slots: 10, held: 0 },
-    ]);
+    expect(await db.service.use((c) => workers.live(c))).toMatchObject([{ id: workerId, slots: 10 }]);
     await db.service.use((c) => c.query("update headgate.worker set heartbeat_at = now() - interval '3 s'"));
     expect(await db.service.use((c) => workers.live(c))).toEqual([]);
     expect(await db.service.use((c) => workers.declareDead(c, 10))).toMatchObject([{ id: workerId }]);

@@ -155,7 +155,8 @@ const lock = statement(
   'run.lock',
   `select r.id as "runId", r.tenant_id as "tenantId", r.task_id as "taskId", r.status, r.attempt_no as "attemptNo",
           r.failures_application as application, r.failures_infrastructure as infrastructure,
-          r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit", r.spec -> 'retry' as retry,
+          r.failures_lease_lost as "leaseLost", r.failures_rate_limit as "rateLimit",
+          case when $2::boolean then r.spec -> 'retry' end as retry,
           coalesce(extract(epoch from clock_timestamp() - r.started_at) * 1000, 0)::float8 as "sinceFirstClaimMs",
           (extract(epoch from clock_timestamp() - r.cancel_requested_at) * 1000)::float8 as "sinceCancelMs",
           r.generation, r.input_version as "inputVersion", r.sealed_at as "sealedAt",
@@ -208,7 +209,8 @@ export interface LockedRun extends RetryCounters {
   readonly taskId: TaskId;
   readonly status: RunStatus;
   readonly attemptNo: number;
-  readonly retry: RetryPolicy;
+  /** Null: it was not asked for. To read it is to unpack the specification. */
+  readonly retry: RetryPolicy | null;
   /** 0 before the first claim. Database time. */
   readonly sinceFirstClaimMs: number;
   /** Null: nobody cancels it. Database time. */
@@ -217,6 +219,11 @@ export interface LockedRun extends RetryCounters {
   readonly inputVersion: string;
   readonly sealedAt: Date | null;
   readonly reasonCode: ReasonCode | null;
+}
+
+export function retryPolicyOf({ runId, retry }: LockedRun): RetryPolicy {
+  if (retry === null) throw new Error(`the retry policy of run ${runId} was not asked for`);
+  return retry;
 }
 
 /** A run, as far as its queue item repeats it. */
@@ -279,7 +286,12 @@ export const runs = {
     actor: string,
   ): Promise<{ runId: RunId }[]> => c.run(claim, [runIds, leaseIds, actor]),
   /** Locked in id order. */
-  lock: (c: Connection, runIds: readonly RunId[]): Promise<LockedRun[]> => c.run<LockedRun>(lock, [runIds]),
+  /** Locked in run id order. */
+  lock: (
+    c: Connection,
+    runIds: readonly RunId[],
+    { withRetry = false }: { readonly withRetry?: boolean } = {},
+  ): Promise<LockedRun[]> => c.run<LockedRun>(lock, [runIds, withRetry]),
   forItem: (c: Connection, runIds: readonly RunId[]): Promise<RunForItem[]> =>
     runIds.length === 0 ? Promise.resolve([]) : c.run<RunForItem>(forItem, [runIds]),
   /** Those of the runs that have ended. */

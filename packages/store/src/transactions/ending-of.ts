@@ -11,7 +11,7 @@ import {
 } from '@headgate/domain';
 import type { AttemptEnd } from '../tables/attempts.js';
 import type { RunEvent } from '../tables/run-events.js';
-import type { LockedRun } from '../tables/runs.js';
+import { type LockedRun, retryPolicyOf } from '../tables/runs.js';
 import type { Ending } from './endings.js';
 import type { AttemptOutcome, FinishRequest } from './finish-request.js';
 
@@ -70,6 +70,9 @@ const stageEvent = (run: LockedRun, stage: LeasedStatus, { actor, fence }: Finis
   data: { coalesced: true },
 });
 
+/** Whether the end may ask for the run's retry policy. */
+export const mayRetry = ({ kind }: AttemptOutcome): boolean => kind === 'failed' || kind === 'handed-back';
+
 interface Decided {
   readonly finish: FinishResult;
   readonly reasonCode: ReasonCode;
@@ -106,7 +109,7 @@ function decide(run: LockedRun, result: AttemptOutcome, random: Random): Decided
       const retry = decideRetry({
         reasonCode: result.reasonCode,
         counters: countersOf(run),
-        policy: run.retry,
+        policy: retryPolicyOf(run),
         sinceFirstClaimMs: run.sinceFirstClaimMs,
         random: random(),
         retryAfterMs: result.retryAfterMs,

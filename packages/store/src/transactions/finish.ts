@@ -24,7 +24,7 @@ import type { AttemptEnd } from '../tables/attempts.js';
 import { leases } from '../tables/leases.js';
 import { runs } from '../tables/runs.js';
 import { tenantDays } from '../tables/tenant-days.js';
-import { endingOf } from './ending-of.js';
+import { endingOf, mayRetry } from './ending-of.js';
 import { type Ending, writeEndings } from './endings.js';
 import type { FinishRequest } from './finish-request.js';
 
@@ -140,6 +140,7 @@ async function finishOnce(
     runs.lock(
       c,
       fences.map((fence) => fence.runId),
+      { withRetry: requests.some(({ result }) => mayRetry(result)) },
     ),
   ]);
   const held = new Set(fenced.map((lease) => lease.runId));

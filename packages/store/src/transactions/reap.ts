@@ -31,7 +31,7 @@ import type { Pool } from '../connection/database.js';
 import { isRowFault } from '../connection/faults.js';
 import { tell } from '../history.js';
 import { type ExpiredLease, type GracedLease, leases } from '../tables/leases.js';
-import { type LockedRun, runs } from '../tables/runs.js';
+import { type LockedRun, retryPolicyOf, runs } from '../tables/runs.js';
 import { type Ending, writeEndings } from './endings.js';
 import { type Orphan, releaseOrphans } from './repairs-lease.js';
 
@@ -128,6 +128,7 @@ async function reapOnce(
       await runs.lock(
         c,
         expired.map((lease) => lease.runId),
+        { withRetry: true },
       )
     ).map((run) => [run.runId, run]),
   );
@@ -175,7 +176,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
   const retry = decideRetry({
     reasonCode,
     counters,
-    policy: run.retry,
+    policy: retryPolicyOf(run),
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: options.random(),
   });

@@ -26,7 +26,7 @@ import { leases } from '../tables/leases.js';
 import { queueItems } from '../tables/queue-items.js';
 import { type RestoredItem, restoredItems } from '../tables/restored-items.js';
 import { runEvents } from '../tables/run-events.js';
-import { type LockedRun, runs } from '../tables/runs.js';
+import { type LockedRun, retryPolicyOf, runs } from '../tables/runs.js';
 import { closeRuns, walk } from './end-runs.js';
 import { type Proven, prove, type Repaired, type RepairOptions } from './repairs-prove.js';
 
@@ -134,7 +134,7 @@ const retryOf = (run: LockedRun, reasonCode: ReasonCode, random: Random): RetryD
   decideRetry({
     reasonCode,
     counters: run,
-    policy: run.retry,
+    policy: retryPolicyOf(run),
     sinceFirstClaimMs: run.sinceFirstClaimMs,
     random: random(),
   });

@@ -78,7 +78,7 @@ export async function prove(c: Connection, runIds: readonly RunId[]): Promise<re
   ]);
   const held = lockedRuns.map((row) => row.runId);
   const [locked, standings] = await Promise.all([
-    runs.lock(c, held),
+    runs.lock(c, held, { withRetry: true }),
     c.run<Standing & { runId: RunId; restedMs: number }>(look, [held]),
   ]);
   await failPoint('reconciler.repair.before');

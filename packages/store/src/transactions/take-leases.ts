@@ -53,7 +53,7 @@ export const LEASE_COLUMNS = `l.attempt_id as "attemptId", l.lease_id as "leaseI
 const RENEW_SLACK_MS = 60_000;
 /** How long a claim of this run may be renewed at most: past it the reaper takes it by itself. */
 const MOST_MS = `(${['sandboxStartMs', 'wallClockMs', 'verifyMs', 'finalizeMs']
-  .map((stage) => `(r.spec -> 'limits' ->> '${stage}')::bigint`)
+  .map((stage) => `(s.limits ->> '${stage}')::bigint`)
   .join(' + ')} + ${RENEW_SLACK_MS})`;
 
 // (run id, dispatch number) is the fence of the verdict. Index: queue_item_pkey, run_pkey, task_pkey. An item is dispatched where
@@ -74,6 +74,7 @@ const take = statement(
    ), eligible as materialized (
      select p.*, ${MOST_MS} as most_ms
        from picked p join headgate.run r on r.id = p.run_id join headgate.task t on t.id = r.task_id
+      cross join lateral (select r.spec -> 'limits' as limits offset 0) s
       where r.status = 'QUEUED' and t.cancelled_at is null
    ), taken as (
      insert into headgate.lease
