@@ -9,6 +9,7 @@
  *
  * Several batches may be under way at once; they meet only in the database, whose locks are named in admit-batch.ts.
  */
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import type { Decision, SignalAnswer } from '@headgate/domain';
 import {
   type ActivePolicy,
@@ -121,6 +122,8 @@ export class BatchWriter {
     }
     await failPoint('intake.batch.committed');
     this.#options.tell(decisions, active);
+    // What may start now is begun before its senders are answered.
+    if (decisions.some(({ writes }) => writes.some(({ kind }) => kind === 'admit'))) await turnOfTheLoop();
     recordSkipped(plan.batch, decisions);
     return answersOf(plan, decisions);
   }

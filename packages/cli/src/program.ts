@@ -1,6 +1,7 @@
 /** The command line as a whole: which commands there are, how their ends become exit codes. */
 import { HeadgateProblem, HeadgateUnreachable } from '@headgate/sdk';
 import { Command, CommanderError } from 'commander';
+import { addApprovals } from './commands/approvals.js';
 import { addBench } from './commands/bench.js';
 import { addCheckConfig } from './commands/check-config.js';
 import type { CommandContext } from './commands/command.js';
@@ -32,6 +33,7 @@ const COMMANDS: readonly ((program: Command, context: CommandContext) => void)[]
   addTrigger,
   addTry,
   addRuns,
+  addApprovals,
   addReceipts,
   addSchedules,
   addGoals,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { headgate, temporaryFolder } from './command-line.js';
 import { fakeInstance } from './instance.js';
-import { PROPOSED_RUN, RECEIPT, RUN, WAITING_RUN } from './samples.js';
+import { APPROVAL, PROPOSED_RUN, RECEIPT, RUN, WAITING_RUN } from './samples.js';
 
 const page = (...items: unknown[]) => ({ status: 200, body: { items, nextCursor: null } });
 const signal = {
@@ -120,6 +120,37 @@ describe('what a command asks the instance', () => {
     expect(out.match(/rcpt_01k/g)).toHaveLength(2);
     expect(note).toContain('--cursor c3');
     expect(heard).toHaveLength(3);
+  });
+
+  it('lists what waits for a person, with the words that answer it; answered ones when asked', async () => {
+    const dataDir = await temporaryFolder();
+    const asked = {
+      ...APPROVAL,
+      requestedAt: '2026-01-31T13:40:10.000Z',
+      expiresAt: '2026-02-07T13:40:10.000Z',
+    };
+    const said = {
+      ...asked,
+      outcome: 'approved',
+      decidedAt: '2026-01-31T13:45:10.000Z',
+      decidedBy: 'token:ops',
+    };
+    const { heard } = await fakeInstance(dataDir, ({ url }) =>
+      url.includes('open=true') ? page(asked) : url.includes('open=false') ? page() : page(asked, said),
+    );
+    const open = await headgate(['approvals'], { dataDir });
+    expect(open.out).toMatch(/open +run_01k .*10 m 00 s ago by token:ci +publish or discard, expires in 6 d/);
+    expect(open.note).toContain('headgate runs publish|discard|approve|decline RUN');
+    const all = await headgate(['approvals', '--state', 'all', '--limit', '2'], { dataDir });
+    expect(all.out).toMatch(/approved +run_01k .*5 m 00 s ago by token:ops/);
+    expect((await headgate(['approvals', '--state', 'answered'], { dataDir })).out).toContain(
+      'Nobody was asked yet.',
+    );
+    expect(heard.map(({ url }) => url)).toEqual([
+      '/v1/approvals?limit=20&open=true',
+      '/v1/approvals?limit=2',
+      '/v1/approvals?limit=20&open=false',
+    ]);
   });
 
   it('publishes, discards, approves and declines exactly the request that it has read', async () => {

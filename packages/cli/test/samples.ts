@@ -1,5 +1,5 @@
 /** Answers of the API, whole. */
-import type { Receipt, RunDetail } from '@headgate/sdk';
+import type { Approval, ListedApproval, Receipt, RunDetail } from '@headgate/sdk';
 
 export const RUN: RunDetail = {
   id: 'run_01k',
@@ -154,4 +154,16 @@ export const RECEIPT: Receipt = {
   },
   mutations: [],
   feedback: null,
+};
+
+/** The request of `PROPOSED_RUN`, as the list of requests shows it. */
+export const APPROVAL: ListedApproval = {
+  ...(PROPOSED_RUN.approval as Approval),
+  requester: 'token:ci',
+  runId: 'run_01k',
+  taskId: 'task_01k',
+  tenant: 'default',
+  route: 'tidy',
+  repository: 'acme/api',
+  workKey: '42/pr/7',
 };

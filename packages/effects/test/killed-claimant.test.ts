@@ -62,6 +62,8 @@ function start(failPoints: string) {
 
 const succeed = () => performPush({ ...input(ledger.takeOver()), ledger });
 const expectOneEffect = async (): Promise<void> => {
+  // The remote logs a push behind the update that a successor can see.
+  await eventually('the push is logged', async () => (await forge.pushes()).length > 0);
   expect(await forge.pushes()).toEqual([`${'0'.repeat(40)} ${sha} ${ref}`]);
   expect(await forge.headOf(ref)).toBe(sha);
   expect((await ledger.find(key))?.state).toBe('confirmed');

@@ -12,7 +12,7 @@ import { MemoryLedger } from '@headgate/effects/conformance';
 import { gitOutput } from '@headgate/git';
 import { armFailPoint, disarmAllFailPoints, type FailPoint } from '@headgate/telemetry';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Forge, fence, key, makeForge, ref } from './forge.js';
+import { eventually, type Forge, fence, key, makeForge, ref } from './forge.js';
 
 let forge: Forge;
 let ledger: MemoryLedger;
@@ -127,6 +127,8 @@ describe('performPush', () => {
     };
     expect(await push({ timeoutMs: 2_500, wait: opening })).toMatchObject({ kind: 'confirmed', sha });
     expect(await forge.headOf(ref)).toBe(sha);
+    // Logged behind the update, which is what was read.
+    await eventually('the push is logged', async () => (await forge.pushes()).length > 0);
     expect(await forge.pushes()).toEqual(once());
   });
 

@@ -153,7 +153,7 @@ describe('retention.history', () => {
     expect(await kept(world)).toMatchObject([{ ticks: 300 }]);
   });
 
-  test('observations, done requests, told feedback and signals of dropped receipts go; what is not over stays', async () => {
+  test('observations, done requests, told feedback, words and signals of dropped receipts go; what is not over stays', async () => {
     const world = await aWorld();
     const { id: tenantId } = world.tenant;
     const long = "headgate.uuid7_floor(now() - interval '100 days')";
@@ -184,6 +184,16 @@ describe('retention.history', () => {
       [tenantId],
     );
     await world.rows(
+      `insert into headgate.approval
+         (id, tenant_id, run_id, subject, policy_version, operations, four_eyes, expires_at, outcome, decided_at)
+       select ${late('n')}, $1::int, ${late('n')}, 'proposal', 1, '[]'::jsonb, false, now(),
+              case when n = 3 then null else 'approved' end, case when n = 3 then null else now() end
+         from generate_series(1, 3) n
+       union all
+       select headgate.uuid7(), $1::int, headgate.uuid7(), 'proposal', 1, '[]', false, now(), 'declined', now()`,
+      [tenantId],
+    );
+    await world.rows(
       `insert into headgate.task_signal (task_id, receipt_id, tenant_id)
        select ${late('1')}, ${late('n')}, $1::int from generate_series(1, 6000) n
        union all select ${late('1')}, headgate.uuid7(), $1::int`,
@@ -195,12 +205,14 @@ describe('retention.history', () => {
       `select 'observations' as what, count(*)::int as rows from headgate.observation
        union all select 'requests', count(*)::int from headgate.schedule_request
        union all select 'feedback', count(*)::int from headgate.feedback
+       union all select 'words', count(*)::int from headgate.approval
        union all select 'signals', count(*)::int from headgate.task_signal`,
     );
     expect(Object.fromEntries(left.map(({ what, rows }) => [what, rows]))).toEqual({
       observations: 50,
       requests: 2,
       feedback: 1,
+      words: 2,
       signals: 1,
     });
   });

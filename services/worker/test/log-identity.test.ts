@@ -48,3 +48,25 @@ it('Q32: every line about a run names tenant, work key, run, attempt, lease, wor
   const others = lines.filter((line) => !about.includes(line));
   expect(others.filter((line) => JSON.stringify(line).includes(run.runId))).toEqual([]);
 });
+
+it('Q32: where a claim failed its line names tenant, work key, run, worker and trace: there is no attempt yet', async () => {
+  const lines: Line[] = [];
+  const log = { write: (line: string): void => void lines.push(JSON.parse(line) as Line) };
+  const shop = await workshop({ lease: LEASE, log });
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const point = armFailPoint('worker.claim.before', 'throw@1');
+  atEnd(() => point.disarm());
+  await shop.worker();
+  const run = await shop.offer({}, { receipt: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` } });
+  await shop.reaches(run.runId, 'SUCCEEDED');
+  const failed = lines.filter(({ msg }) => msg.startsWith('the claim failed'));
+  expect(failed).toMatchObject([
+    {
+      tenant: 'default',
+      workKey: run.workKey,
+      runId: formatId('run', run.runId),
+      workerId: expect.stringMatching(/^wkr_/),
+      traceId,
+    },
+  ]);
+});

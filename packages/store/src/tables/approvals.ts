@@ -73,7 +73,20 @@ const overdue = statement(
     order by expires_at, run_id limit $1`,
 );
 
+// A word is kept as long as the receipts that tell of its run. By the time in its id; index: the key.
+const forget = statement(
+  'approval.forget',
+  `with old as materialized (
+     select id from headgate.approval
+      where id < headgate.uuid7_floor(statement_timestamp() - $2 * interval '1 day') and outcome is not null
+      order by id limit $1
+   )
+   delete from headgate.approval a using old where a.id = old.id`,
+);
+
 export const approvals = {
+  /** At most so many that were asked longer ago than the days given, and answered. */
+  forget: (c: Connection, limit: number, days: number): Promise<number> => c.count(forget, [limit, days]),
   /** For runs that this transaction makes wait. */
   request: (c: Connection, rows: readonly NewApproval[]): Promise<number> =>
     rows.length === 0

@@ -1,5 +1,6 @@
 /** Partitions are made ahead and dropped when they are old; what was remembered for a time is forgotten. */
 import {
+  approvals,
   deliveries,
   feedback,
   idempotencyKeys,
@@ -94,7 +95,7 @@ export const forgetExpired: Job = {
 export const historyTrimmed: Job = {
   name: 'history',
   repairs:
-    'Ticks, requests of schedules, observations and what people were told are kept for their days, the newest always.',
+    'Ticks, requests of schedules, observations, and what people were told and said are kept for their days, the newest always.',
   reasonCodes: [],
   period: 'housekeeping',
   limit: 2_000,
@@ -107,6 +108,7 @@ export const historyTrimmed: Job = {
         await scheduleRequests.forget(c, limit, history),
         await observations.forget(c, limit, history),
         await feedback.forget(c, limit, receipts),
+        await approvals.forget(c, limit, receipts),
       ]);
       return trimmed.some((count) => count >= limit) ? 'busy' : 'idle';
     },

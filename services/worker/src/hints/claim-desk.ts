@@ -35,7 +35,7 @@ import {
   type VerdictRow,
   writeVerdicts,
 } from '@headgate/store';
-import { failPoint, type Logger, metrics, runLogger, testSignal } from '@headgate/telemetry';
+import { failPoint, type Logger, metrics, runLogger, testSignal, traceIdOf } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
 import type { WorkerTiming } from '../options.js';
 import type { Registered } from '../registration.js';
@@ -185,16 +185,26 @@ export class ClaimDesk {
     try {
       for (const runId of await this.#claim(batch)) claimed.add(runId);
     } catch (fault) {
-      for (const { judged } of batch) {
-        const { runId, spec } = judged.run;
-        const about = { tenant: spec.tenant, workKey: spec.workKey, runId: formatId('run', runId) };
-        runLogger(this.#parts.logger, about).warn(
-          { err: fault, together: batch.length },
-          'the claim failed; dispatch hints again',
-        );
-      }
+      this.#sayFailed(batch, fault);
     }
     for (const { judged, settle } of batch) settle(claimed.has(judged.run.runId));
+  }
+
+  /** By its worker and its trace: there is no attempt and no lease yet. */
+  #sayFailed(batch: readonly Waiting[], fault: unknown): void {
+    const { logger, self } = this.#parts;
+    const me = self();
+    for (const { judged } of batch) {
+      const { runId, spec, traceparent } = judged.run;
+      const about = runLogger(logger, {
+        tenant: spec.tenant,
+        workKey: spec.workKey,
+        runId: formatId('run', runId),
+        traceId: traceIdOf(traceparent),
+        ...(me === null ? {} : { workerId: formatId('wkr', me.workerId) }),
+      });
+      about.warn({ err: fault, together: batch.length }, 'the claim failed; dispatch hints again');
+    }
   }
 
   async #claim(batch: readonly Waiting[]): Promise<readonly RunId[]> {
