@@ -21,10 +21,8 @@ import {
   type AttemptId,
   formatId,
   type LeaseId,
-  type ReceiptId,
   type RetryCounters,
   type RunId,
-  type TaskId,
   type WorkerId,
 } from '@headgate/domain';
 import { HISTORY_OPS, record } from '@headgate/telemetry';
@@ -63,29 +61,9 @@ export interface ClaimRequest {
 }
 
 /** A run as its claimant holds it. The specification, which never changes, is what it was judged by. */
-export interface ClaimedRun {
-  readonly runId: RunId;
-  readonly tenantId: number;
-  readonly taskId: TaskId;
-  readonly receiptId: ReceiptId;
-  readonly generation: number;
-  readonly publication: number;
-  readonly inputVersion: string;
-  readonly source: string;
-  readonly queue: string;
+export interface ClaimedRun extends Omit<TakenRun, keyof RetryCounters> {
   readonly attemptNo: number;
-  readonly attemptId: AttemptId;
-  readonly leaseId: LeaseId;
-  readonly fencingToken: string;
-  /** Database time, for the record; a worker judges its lease by its own monotonic clock. */
-  readonly acquiredAt: Date;
-  readonly expiresAt: Date;
   readonly failures: RetryCounters;
-  readonly sealed: boolean;
-  readonly branch: string | null;
-  readonly traceparent: string | null;
-  readonly createdAt: Date;
-  readonly firstStartedAt: Date | null;
 }
 
 export type ClaimResult =

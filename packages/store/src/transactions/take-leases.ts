@@ -13,7 +13,7 @@ import { DIMENSION_COLUMNS } from '../tables/queue-items.js';
 import type { ClaimRequest } from './claim.js';
 
 /** What a claim reads of a run, as it was before. */
-export interface RunAsClaimed extends RetryCounters {
+interface RunAsClaimed extends RetryCounters {
   readonly runId: RunId;
   readonly tenantId: number;
   readonly taskId: TaskId;
@@ -30,10 +30,11 @@ export interface RunAsClaimed extends RetryCounters {
   readonly firstStartedAt: Date | null;
 }
 
-export interface TakenLease {
+interface TakenLease {
   readonly attemptId: AttemptId;
   readonly leaseId: LeaseId;
   readonly fencingToken: string;
+  /** Database time, for the record; a worker judges its lease by its own monotonic clock. */
   readonly acquiredAt: Date;
   readonly expiresAt: Date;
 }
