@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { duration, exact, term } from '../src/parts/moment.js';
+import { duration, exact, term, took } from '../src/parts/moment.js';
 
 describe('lengths and times as people read them', () => {
   it('has two units at most, each with room for the next', () => {
@@ -12,6 +12,10 @@ describe('lengths and times as people read them', () => {
       '2 d 4 h',
     ]);
     expect(duration(-5_000)).toBe('0 s');
+  });
+
+  it('says of what is over how much less than a second it took', () => {
+    expect([0, 328.7, 999, 1_000, 61_000].map(took)).toEqual(['0 ms', '328 ms', '999 ms', '1 s', '1 m 01 s']);
   });
 
   it('leaves out of a configured length what is nothing', () => {

@@ -122,8 +122,7 @@ describe('a run that waits for a person', () => {
       reasonCode: 'APPROVAL_REQUIRED',
       message: 'The result is sealed and waits for a person to publish it.',
       numbers: { leftMs: 5_000 },
-      wouldStartWhen:
-        'A person with the role approver or admin publishes it, until 2026-01-31T00:00:00.000Z.',
+      wouldStartWhen: 'A person with the role approver or admin publishes it, until 2026-01-31 00:00 UTC.',
       untilMs: expiresAt,
     });
   });

@@ -13,6 +13,8 @@ import express, { type RequestHandler, type Router } from 'express';
 const PAGES = [
   '/',
   '/login',
+  // Shows the runs, like `/`: who cuts a run's address short means them.
+  '/runs',
   '/runs/:id',
   '/why',
   '/receipts',

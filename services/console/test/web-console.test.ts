@@ -5,6 +5,7 @@ import { aConsole, type TestConsole } from './a-console.js';
 const PAGES = [
   '/',
   '/login',
+  '/runs',
   '/runs/run_x',
   '/why?ref=a%26b',
   '/receipts',
@@ -36,7 +37,7 @@ describe('the web console', () => {
       texts.add(await response.text());
     }
     expect(texts.size).toBe(1);
-    for (const path of ['/nothing', '/runs', '/index.html', '/v1/nothing']) {
+    for (const path of ['/nothing', '/index.html', '/v1/nothing']) {
       expect((await test.ask(path)).status, path).toBe(404);
     }
   });

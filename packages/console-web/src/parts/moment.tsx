@@ -45,6 +45,9 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** What is over and took less than a second says how much less: `328 ms`. */
+export const took = (ms: number): string => (ms >= 0 && ms < 1_000 ? `${Math.floor(ms)} ms` : duration(ms));
+
 /** A length that somebody configured: `24 h`, `10 m`; without the unit that is nothing. */
 export const term = (ms: number): string => duration(ms).replace(/ 0+ [a-z]$/, '');
 
@@ -80,5 +83,6 @@ export function Coming({ at }: { readonly at: string }) {
 export function Lasting({ from, to }: { readonly from: string | null; readonly to: string | null }) {
   const now = useNowMs();
   if (from === null) return <span className="quiet">–</span>;
-  return <>{duration((to === null ? now : Date.parse(to)) - Date.parse(from))}</>;
+  const begun = Date.parse(from);
+  return <>{to === null ? duration(now - begun) : took(Date.parse(to) - begun)}</>;
 }

@@ -4,7 +4,7 @@
  */
 import type { AttemptLease, RunDetail } from '@headgate/sdk';
 import { useMemo } from 'react';
-import { duration, exact, useNowMs } from '../parts/moment.js';
+import { duration, exact, took, useNowMs } from '../parts/moment.js';
 import { words } from '../parts/status.js';
 import { type Bar, type Lane, lanesOf, type Scale, scaleOf } from './lanes.js';
 import classes from './timeline.module.css';
@@ -24,7 +24,7 @@ export function Timeline({ run }: { readonly run: RunDetail }) {
       </ol>
       <div className={classes['axis']} aria-hidden="true">
         <span>{exact(new Date(scale.fromMs).toISOString(), new Date())}</span>
-        <span>{duration(scale.toMs - scale.fromMs)}</span>
+        <span>{took(scale.toMs - scale.fromMs)}</span>
         <span>{run.finishedAt === null ? 'now' : exact(new Date(scale.toMs).toISOString(), new Date())}</span>
       </div>
     </section>
@@ -139,4 +139,4 @@ function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) 
 }
 
 const barWords = (bar: Bar): string =>
-  `${words(bar.stage)} ${duration(bar.toMs - bar.fromMs)}${bar.isOpen ? ' so far' : ''}`;
+  `${words(bar.stage)} ${(bar.isOpen ? duration : took)(bar.toMs - bar.fromMs)}${bar.isOpen ? ' so far' : ''}`;

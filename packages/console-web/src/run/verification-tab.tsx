@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '../api/client.js';
 import { isProblem } from '../api/query-client.js';
 import { Id } from '../parts/id.js';
-import { duration, Moment } from '../parts/moment.js';
+import { Moment, took } from '../parts/moment.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import { type CommandSeen, commandsSeen, evidenceOf } from './evidence.js';
 import classes from './verification.module.css';
@@ -76,7 +76,7 @@ function Commands(props: {
               {one.hasPassed ? '✓' : '✕'} {one.outcome}
             </span>{' '}
             <code>{one.command}</code>{' '}
-            {one.wallMs !== null && <span className="quiet">{duration(one.wallMs)}</span>}
+            {one.wallMs !== null && <span className="quiet">{took(one.wallMs)}</span>}
           </summary>
           <pre>{one.tail === '' ? '(no output)' : one.tail}</pre>
         </details>

@@ -81,7 +81,7 @@ export function approvalReason(
   now: number,
 ): WaitingReason {
   const asked = WORDS_FOR[request?.subject ?? 'admission'];
-  const until = request === null ? '' : `, until ${new Date(request.expiresAt).toISOString()}`;
+  const until = request === null ? '' : `, until ${toTheMinute(request.expiresAt)}`;
   const notBy = request?.notBy == null ? '' : `, but not ${request.notBy}, who asked for it`;
   return {
     reasonCode: 'APPROVAL_REQUIRED',
@@ -91,6 +91,10 @@ export function approvalReason(
     untilMs: request?.expiresAt ?? null,
   };
 }
+
+/** `2026-01-31 14:02 UTC`: for people in any zone. */
+const toTheMinute = (ms: number): string =>
+  `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 
 const WORDS_FOR: Readonly<Record<ApprovalSubject, { readonly message: string; readonly does: string }>> = {
   admission: { message: sentence('APPROVAL_REQUIRED'), does: 'approves' },

@@ -273,14 +273,14 @@ function agentFailed(reasonCode: ReasonCode, result: RuntimeResult): Ending {
 function describe(result: RuntimeResult): string {
   switch (result.kind) {
     case 'exited':
-      return `the agent exited with ${result.code}`;
+      return `The agent exited with ${result.code}.`;
     case 'timeout':
-      return `the agent reached its ${result.which} limit`;
+      return `The agent reached its ${result.which} limit.`;
     case 'output-limit':
-      return `the agent printed more than ${result.limitBytes} bytes`;
+      return `The agent printed more than ${result.limitBytes} bytes.`;
     case 'killed':
-      return 'the agent was stopped';
+      return 'The agent was stopped.';
     default:
-      return 'the agent did not run';
+      return 'The agent did not run.';
   }
 }
