@@ -378,6 +378,20 @@ describe('equal receipts', () => {
     expect(explainedOf([aReceipt(), ...twenty, other]).steps.map((step) => step.count)).toEqual([1, 20, 1]);
   });
 
+  it('I17: looks and ticks that found nothing are one step, whatever each was called; a duplicate is not', () => {
+    const nothing = (n: number) =>
+      aReceipt({
+        id: systemIds.next('rcpt'),
+        outcome: 'no-work',
+        reasonCode: 'NOTHING_FOUND',
+        eventId: `tick-${n}`,
+        runId: null,
+        at: at(n),
+      });
+    const { steps } = explainedOf([nothing(1), nothing(2), nothing(3)]);
+    expect(steps.filter(({ outcome }) => outcome === 'no-work')).toMatchObject([{ count: 3, lastAt: at(3) }]);
+  });
+
   it('no receipt is lost in folding, whatever the order', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(twenty), (some) => {

@@ -1,6 +1,6 @@
 /**
- * Equal receipts as one step. A source that delivers twenty times gets twenty receipts, and they are one fact: the first
- * one's place, how many, and when the last came. Only receipts are folded: that a run was claimed twice is its story.
+ * Equal receipts as one step. A source that delivers twenty times gets twenty receipts, as does a schedule that finds nothing
+ * twenty times, and they are one fact: the first one's place and delivery, how many, and when the last came. Only receipts are folded: that a run was claimed twice is its story.
  */
 import type { Step } from './explanation.js';
 
@@ -21,8 +21,10 @@ export function foldEqual(steps: readonly Step[]): readonly Step[] {
   return folded;
 }
 
-/** All that is told of a receipt, but for which one it is and when it came. */
-const sameness = ({ type, outcome, reasonCode, message, rule, actor, runId }: Step): string =>
-  JSON.stringify([type, outcome, reasonCode, message, rule, actor, runId]);
+/** All that is told of a receipt, but for which one it is and when it came; where nothing was to do, also by which delivery. */
+function sameness({ type, outcome, reasonCode, message, rule, actor, runId }: Step): string {
+  const told = outcome === 'no-work' ? message.replace(/ \(delivery [^)]*\)/, '') : message;
+  return JSON.stringify([type, outcome, reasonCode, told, rule, actor, runId]);
+}
 
 const later = (a: Date, b: Date): Date => (a.getTime() >= b.getTime() ? a : b);
