@@ -71,7 +71,7 @@ export function onTestSignal(name: string, listener: TestSignalListener): () => 
 export function waitForSignal(
   name: string,
   predicate: (detail: TestSignalDetail) => boolean = () => true,
-  deadlineMs = 10_000,
+  deadlineMs = 30_000,
 ): Promise<TestSignalDetail> {
   return new Promise((resolve, reject) => {
     let seen = 0;

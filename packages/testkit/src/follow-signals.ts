@@ -53,7 +53,7 @@ export function followSignals(file: string): SignalFollower {
       readMore();
       return signals;
     },
-    next: async (name, predicate = () => true, deadlineMs = 10_000) => {
+    next: async (name, predicate = () => true, deadlineMs = 30_000) => {
       const deadline = performance.now() + deadlineMs;
       let index = passed.get(name) ?? 0;
       for (;;) {

@@ -160,7 +160,7 @@ describe('Bull Board', () => {
     const answered = await down('/api/queues');
     expect(answered.status).toBe(503);
     expect(await answered.json()).toEqual({ error: expect.stringContaining('not connected') });
-    expect(performance.now() - startedMs).toBeLessThan(3000);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
     await bus.close();
     await away.dispose();
 

@@ -209,7 +209,10 @@ describe('what is not a hint', () => {
     await eventually(() => taker.has(before.runId) && taker.has(after.runId), { what: 'the real hints' });
     await eventually(isEmpty, { what: 'nothing is left, not even among failed or completed jobs' });
     expect(taker.received).toHaveLength(2);
-    const dropped = test.events.filter((event) => event.kind === 'dropped');
+    const droppedOnes = () => test.events.filter((event) => event.kind === 'dropped');
+    // Told behind the removal.
+    await eventually(() => droppedOnes().length >= 6, { what: 'all six are told' });
+    const dropped = droppedOnes();
     expect(dropped.map((event) => [event.jobId, event.reason]).sort()).toEqual(
       [
         [`${id}-copy`, 'malformed'],
@@ -317,6 +320,6 @@ describe('pausing and ending', () => {
     connection.disconnect();
     const taker = aTaker();
     consume(taker);
-    await eventually(() => taker.has(hint.runId), { what: 'the hint comes again', deadlineMs: 12_000 });
+    await eventually(() => taker.has(hint.runId), { what: 'the hint comes again' });
   });
 });

@@ -3,7 +3,7 @@ export async function eventually<T>(
   probe: () => T | Promise<T>,
   options: { readonly what: string; readonly deadlineMs?: number },
 ): Promise<NonNullable<T>> {
-  const deadlineMs = options.deadlineMs ?? 10_000;
+  const deadlineMs = options.deadlineMs ?? 30_000;
   const startedMs = performance.now();
   for (;;) {
     const value = await probe();

@@ -146,7 +146,7 @@ describe('the consumer loop', () => {
 
   it('gives back what arrives after the slots were filled by something else', async () => {
     let arrive = (_: FetchedHint): void => {};
-    const { supply } = aSupply({
+    const { supply, calls } = aSupply({
       next: () =>
         new Promise((resolve) => {
           arrive = resolve;
@@ -155,7 +155,7 @@ describe('the consumer loop', () => {
     let free = 1;
     const taker = aTaker();
     const { consumer } = aConsumer([supply], { ...taker, queues: ['default'], wanted: () => free });
-    await eventually(() => free === 1 && arrive.length === 1, { what: 'it asks' });
+    await eventually(() => calls.next === 1, { what: 'it asks' });
     free = 0;
     const hint = aFetched();
     arrive(hint);

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Hint } from '../src/index.js';
 import { aBus, aHint, aTaker } from './bus-fixture.js';
 import { eventually } from './eventually.js';
-import { freePort, type PrivateRedis, privateRedis } from './private-redis.js';
+import { type PrivateRedis, privateRedis } from './private-redis.js';
 
 let redis: PrivateRedis;
 const closers: (() => Promise<unknown>)[] = [];
@@ -23,20 +24,23 @@ function busAt(url: string) {
   return bus;
 }
 
-/** Publishes fresh hints until one of them arrives, as dispatch does. */
+/** Publishes fresh hints until one of them arrives, as dispatch does; on a busy machine an earlier one may be first. */
 async function arrives(bus: ReturnType<typeof busAt>, taker: ReturnType<typeof aTaker>, what: string) {
+  const sent: Hint[] = [];
   await eventually(
     async () => {
       const hint = aHint();
+      sent.push(hint);
       await bus.publish([hint]);
-      return eventually(() => taker.has(hint.runId), { what, deadlineMs: 300 }).catch(() => false);
+      const hasOne = () => sent.some(({ runId }) => taker.has(runId));
+      return eventually(hasOne, { what, deadlineMs: 300 }).catch(() => false);
     },
-    { what, deadlineMs: 12_000 },
+    { what },
   );
 }
 
-const turns = (bus: ReturnType<typeof busAt>, state: string, deadlineMs = 5000) =>
-  eventually(() => bus.health().state === state, { what: `hints become ${state}`, deadlineMs });
+const turns = (bus: ReturnType<typeof busAt>, state: string) =>
+  eventually(() => bus.health().state === state, { what: `hints become ${state}` });
 
 describe('a consumer through an outage of Redis (INV-HI1)', () => {
   it('started before Redis, it works once Redis comes', async () => {
@@ -64,7 +68,9 @@ describe('a consumer through an outage of Redis (INV-HI1)', () => {
       await arrives(bus, taker, 'a hint after');
     }
     await turns(bus, 'healthy');
-    expect(states).toEqual(['healthy', 'unhealthy', 'healthy', 'unhealthy', 'healthy']);
+    // Each change is told once. A machine that stands still for a second makes two more of them.
+    expect(states).toEqual(states.map((_, at) => (at % 2 === 0 ? 'healthy' : 'unhealthy')));
+    expect(states.length).toBeGreaterThanOrEqual(5);
   });
 
   it('Redis frozen for seconds: unhealthy meanwhile, then hints flow again', async () => {
@@ -90,7 +96,7 @@ describe('a consumer through an outage of Redis (INV-HI1)', () => {
       expect((await published).failed).toBeLessThanOrEqual(50);
       await arrives(bus, taker, `a hint after flush ${round}`);
     }
-    expect(bus.health().state).toBe('healthy');
+    await turns(bus, 'healthy');
   });
 
   it('a network that swallows everything and closes nothing is noticed, and left by reconnecting', async () => {
@@ -105,7 +111,7 @@ describe('a consumer through an outage of Redis (INV-HI1)', () => {
     proxy.swallowExisting();
     await turns(bus, 'unhealthy');
     await arrives(bus, taker, 'a hint after');
-    await turns(bus, 'healthy', 12_000);
+    await turns(bus, 'healthy');
     await eventually(
       async () => {
         await bus.wake('ready', { tenantId: 1, queue: 'default' });
@@ -117,6 +123,9 @@ describe('a consumer through an outage of Redis (INV-HI1)', () => {
 });
 
 describe('ending while Redis is away (Q24)', () => {
+  /** Beyond the grace: it ends by itself, and does not wait for Redis. */
+  const BOUND_MS = 5_000;
+
   async function closesWithin(limitMs: number, bus: ReturnType<typeof busAt>, graceMs: number) {
     const startedMs = performance.now();
     await bus.close({ graceMs });
@@ -137,15 +146,18 @@ describe('ending while Redis is away (Q24)', () => {
     void bus.publish([aHint()]);
     const startedMs = performance.now();
     await consumer.close({ graceMs: 300 });
-    expect(performance.now() - startedMs).toBeLessThan(300 + 1000);
-    await closesWithin(1500, bus, 300);
+    expect(performance.now() - startedMs).toBeLessThan(300 + BOUND_MS);
+    await closesWithin(BOUND_MS, bus, 300);
   });
 
   it('takes milliseconds with Redis healthy, and no job is left behind', async () => {
     const [bus, taker] = [busAt(redis.url), aTaker()];
     bus.consume({ queues: ['default'], ...taker });
-    await arrives(bus, taker, 'a hint');
-    await closesWithin(0, bus, 1000);
+    const hint = aHint();
+    await eventually(async () => (await bus.publish([hint])).published === 1, { what: 'it is published' });
+    await eventually(() => taker.has(hint.runId), { what: 'it arrives' });
+    // It needs none of its grace.
+    await closesWithin(0, bus, 5_000);
     const after = busAt(redis.url);
     expect(await after.counts('default')).toEqual({ ok: true, value: { waiting: 0, active: 0, foreign: 0 } });
   });
@@ -153,7 +165,6 @@ describe('ending while Redis is away (Q24)', () => {
 
 /** Forwards to `target`, until told to read and forward nothing on the connections that stand at that moment. */
 async function swallowingProxy(target: number) {
-  const port = await freePort();
   const pairs = new Set<readonly [Socket, Socket]>();
   const server: Server = createServer((client) => {
     const upstream = connect(target, '127.0.0.1');
@@ -165,10 +176,12 @@ async function swallowingProxy(target: number) {
     client.pipe(upstream);
     upstream.pipe(client);
   });
-  server.listen(port, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
   return {
-    port,
+    port: address.port,
     swallowExisting() {
       for (const [client, upstream] of pairs) {
         client.unpipe(upstream);

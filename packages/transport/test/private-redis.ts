@@ -24,7 +24,7 @@ export interface PrivateRedis {
 
 export async function privateRedis(options: { readonly started?: boolean } = {}): Promise<PrivateRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'headgate-redis-'));
-  const port = await freePort();
+  const port = await quietPort();
   const url = `redis://127.0.0.1:${port}`;
   const clients: Redis[] = [];
   let server: ChildProcess | null = null;
@@ -37,7 +37,14 @@ export async function privateRedis(options: { readonly started?: boolean } = {})
       server = spawn('redis-server', [...arguments_, '--save', '', '--appendonly', 'no'], {
         stdio: 'ignore',
       });
-      await eventually(() => answers(url), { what: 'redis-server answers', deadlineMs: 10_000 });
+      const started = server;
+      await eventually(
+        () => {
+          if (started.exitCode !== null) throw new Error(`redis-server ended with ${started.exitCode}`);
+          return answers(url);
+        },
+        { what: 'redis-server answers' },
+      );
     },
     async kill() {
       if (server === null || server.exitCode !== null) return;
@@ -77,13 +84,21 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('No port.');
-  return address.port;
+/**
+ * A free port that the kernel gives to nobody: it lies below those of outgoing connections and of servers that take any.
+ * A Redis that is killed finds it free again, and whoever tries to reach it meanwhile cannot reach itself.
+ */
+async function quietPort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

@@ -28,6 +28,17 @@ async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number 
 const NOTHING = { published: 0, failed: 1 };
 const ONE = { published: 1, failed: 0 };
 
+/** None waits for a time-out: ten together take less than one, and than ten waits for a first connection. */
+async function failsAtOnce(bus: HintBus): Promise<void> {
+  const { ms } = await timed(async () => {
+    for (let n = 0; n < 10; n += 1) {
+      const failed = await bus.publish([aHint(), aHint({ queue: 'other' })]);
+      expect(failed).toEqual({ published: 0, failed: 2 });
+    }
+  });
+  expect(ms).toBeLessThan(1_500);
+}
+
 describe('publishing hints', () => {
   it('C3: puts each hint into the queue of its capability profile', async () => {
     const hints = [
@@ -89,9 +100,7 @@ describe('publishing while Redis is away (INV-HI1)', () => {
     await eventually(async () => (await test.bus.publish([aHint()])).failed === 1, {
       what: 'the loss is noticed',
     });
-    const down = await timed(() => test.bus.publish([aHint(), aHint({ queue: 'other' })]));
-    expect(down.value).toEqual({ published: 0, failed: 2 });
-    expect(down.ms).toBeLessThan(500);
+    await failsAtOnce(test.bus);
     expect(test.events.at(-1)).toMatchObject({ kind: 'publish-failed', reason: 'down' });
 
     await redis.start();
@@ -100,7 +109,7 @@ describe('publishing while Redis is away (INV-HI1)', () => {
         what: 'published again',
       }),
     );
-    expect(back.ms).toBeLessThan(3000);
+    expect(back.ms).toBeLessThan(10_000);
     expect(await waiting(test.bus)).toBe(1);
   });
 
@@ -109,9 +118,7 @@ describe('publishing while Redis is away (INV-HI1)', () => {
     const { bus } = aBus(late.url);
     try {
       expect((await bus.publish([aHint()])).failed).toBe(1);
-      const down = await timed(() => bus.publish([aHint()]));
-      expect(down.value).toEqual(NOTHING);
-      expect(down.ms).toBeLessThan(500);
+      await failsAtOnce(bus);
       for (const _ of ['first', 'second']) {
         await late.start();
         await eventually(async () => (await bus.publish([aHint()])).published === 1, { what: 'published' });
@@ -134,11 +141,12 @@ describe('publishing while Redis is away (INV-HI1)', () => {
       const startedMs = performance.now();
       const first = await timed(() => test.bus.publish([aHint()]));
       expect(first.value).toEqual(NOTHING);
-      expect(first.ms).toBeLessThan(2200);
+      expect(first.ms).toBeLessThan(4_000);
       while (performance.now() - startedMs < frozenMs) {
         const next = await timed(() => test.bus.publish([aHint()]));
         expect(next.value).toEqual(NOTHING);
-        expect(next.ms).toBeLessThan(700);
+        // Less than the time-out that the first one waited for.
+        expect(next.ms).toBeLessThan(1_400);
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
       redis.thaw();
@@ -147,7 +155,7 @@ describe('publishing while Redis is away (INV-HI1)', () => {
           what: 'published again',
         }),
       );
-      expect(back.ms).toBeLessThan(2000);
+      expect(back.ms).toBeLessThan(10_000);
     },
   );
 

@@ -330,6 +330,7 @@ class WorkerService implements Service {
   /** What did not finish in its grace goes back, seal kept. */
   async #handBack(): Promise<void> {
     this.#active.handBack();
+    testSignal('worker.handedBack', { left: this.#active.count });
     const { killGraceMs, stopConfirmMs, pushGraceMs, stopWithinMs } = this.#timing;
     const boundMs = Math.min(killGraceMs + stopConfirmMs + pushGraceMs, stopWithinMs);
     await within(boundMs, this.#active.allDone());

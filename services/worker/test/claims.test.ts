@@ -80,7 +80,8 @@ describeWithTool('redis', 'hints', () => {
     await started;
     await cancelRun(shop.db.service, run.runId, { actor: 'mona', reason: null });
     await shop.context.bus.wake('cancel', { runId: run.runId });
-    await shop.reaches(run.runId, 'CANCELLED', 15_000);
+    // Well before the next heartbeat.
+    await shop.reaches(run.runId, 'CANCELLED', 30_000);
   }, 60_000);
 });
 
@@ -111,7 +112,8 @@ describe('claims', () => {
     source.on('slow', () => new Promise<HeadReading>((resolve) => (answer = resolve)));
     const slow = await shop.offer({ target: target('slow') });
     const quick = await shop.offer({ target: target('quick') });
-    await shop.worker({ reader: source });
+    // The slow one is not given up while the quick one works.
+    await shop.worker({ reader: source, timing: { readTimeoutMs: 60_000, verdictMaxAgeMs: 60_000 } });
     await shop.reaches(quick.runId, 'SUCCEEDED');
     expect(await attemptsOf(shop, slow)).toBe(0);
     answer({ kind: 'head', sha: shop.headSha, observedAt: new Date() });

@@ -1,7 +1,7 @@
 /** Q32: whoever searches a log by any name of a run finds every line about it, those of shared work included. */
 import { formatId } from '@headgate/domain';
 import { armFailPoint } from '@headgate/telemetry';
-import { atEnd } from '@headgate/testkit';
+import { atEnd, eventually } from '@headgate/testkit';
 import { expect, it } from 'vitest';
 import { LEASE, workshop } from './workshop.js';
 
@@ -26,6 +26,8 @@ it('Q32: every line about a run names tenant, work key, run, attempt, lease, wor
   await shop.worker();
   const run = await shop.offer({}, { receipt: { traceparent: `00-${traceId}-00f067aa0ba902b7-01` } });
   await shop.reaches(run.runId, 'SUCCEEDED');
+  // Written behind the commit that the status shows.
+  await eventually(() => lines.some(({ msg }) => msg === 'attempt ended'), { what: 'its last line' });
 
   const about = lines.filter(({ runId }) => runId === formatId('run', run.runId));
   const said = about.map(({ msg }) => msg);

@@ -149,7 +149,7 @@ export async function workshop(options: WorkshopOptions = {}): Promise<Workshop>
       await worker.ready();
       return worker;
     },
-    reaches: async (runId, wanted, deadlineMs = 20_000) => {
+    reaches: async (runId, wanted, deadlineMs = 40_000) => {
       await eventually(async () => (await status(runId)).status === wanted || null, {
         what: `run ${runId} is ${wanted}`,
         deadlineMs,

@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
+const DEADLINE_MS = 30_000;
+
 export interface EventuallyOptions {
   /** What is waited for, for the error: "run_1 is claimed". */
   readonly what: string;
-  /** Default 10 s. */
+  /** Default 30 s: what takes a moment takes many where ten things run at once. */
   readonly deadlineMs?: number;
   /** Default 20 ms. */
   readonly everyMs?: number;
@@ -18,7 +20,7 @@ export async function eventually<T>(
   ask: () => T | Promise<T>,
   options: EventuallyOptions,
 ): Promise<Exclude<T, false | null | undefined>> {
-  const deadlineMs = options.deadlineMs ?? 10_000;
+  const deadlineMs = options.deadlineMs ?? DEADLINE_MS;
   const giveUpAtMs = performance.now() + deadlineMs;
   const expiry = new AbortController();
   const expired = delay(deadlineMs, { kind: 'expired' as const }, { signal: expiry.signal });
