@@ -97,6 +97,7 @@ export const HOT: readonly HotStatement[] = [
   hot('repair.end_lost_attempts', 3_500, /^attempt_running$/, /^run_pkey$/),
   hot('deferred_signal.release_orphan_latches', 20, /^task_latch$/),
   hot('delivery.forget_expired', 40, /^delivery_expiry$/),
+  hot('approval.forget', 1_600, /^approval_pkey$/, /^run_pkey$/),
   hot('worker.declare_dead', 20, /^worker_live$/),
   hot('instance.figures', 100, /^worker_live$/, /^operation_unsettled$/),
 ];

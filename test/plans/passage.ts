@@ -3,6 +3,7 @@ import { Admission, type Submission } from '@headgate/admission';
 import { type RunId, systemIds } from '@headgate/domain';
 import {
   type AttemptOutcome,
+  approvals,
   type ClaimedRun,
   claim,
   type Database,
@@ -219,5 +220,6 @@ async function repair(db: Database): Promise<void> {
   await db.service.use((c) => findBrokenLatches(c, null, 100));
   await endLostAttempts(db.service, 100, options);
   await db.service.use((c) => deliveries.forgetExpired(c, 1_000));
+  await db.service.use((c) => approvals.forget(c, 2 * BATCH, 90));
   await db.service.use((c) => readInstanceFigures(c));
 }

@@ -58,6 +58,7 @@ export async function setScene(): Promise<Scene> {
     { ownerUrl: postgres.ownerUrl, like: tenant, spec: aRunSpec({ route: 'fix' }) },
     groupsOf({ saturated, keyed, others, workerId }),
   );
+  await leaveWords(postgres.ownerUrl);
   await leaveDeadRows(postgres.ownerUrl);
   return { postgres, tenant, workerId, saturated, keyed, others, open };
 }
@@ -84,6 +85,20 @@ function groupsOf({
     { tenantIds: others, state: 'dispatched', runs: 400, agoMs: 13 * MINUTE_MS, dueAgoMs: 2 * MINUTE_MS },
   ];
 }
+
+/** What people said of the runs that have ended, of one in ten long ago. */
+const leaveWords = (ownerUrl: string): Promise<unknown> =>
+  withClient(ownerUrl, (owner) =>
+    owner.query(
+      `insert into headgate.approval
+         (id, tenant_id, run_id, subject, policy_version, operations, four_eyes, expires_at, outcome, decided_at)
+       select (left(headgate.uuid7_floor(at)::text, 24) || right(run_id::text, 12))::uuid, tenant_id, run_id, 'proposal', 1,
+              '[]'::jsonb, false, at, 'approved', at
+         from (select id as run_id, tenant_id,
+                      now() - interval '1 day' * case when row_number() over () % 10 = 0 then 100 else 10 end as at
+                 from headgate.run where finished_at is not null) ended`,
+    ),
+  );
 
 /** What a busy hour leaves: a dead version behind every fifth item, in heap and indexes. */
 const leaveDeadRows = (ownerUrl: string): Promise<unknown> =>

@@ -1,7 +1,9 @@
 /** Commands about the active policy, against a real Postgres. */
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { testDatabase, withClient } from '@headgate/testkit';
+import { atEnd, testDatabase, withClient } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { headgate, temporaryFolder } from './command-line.js';
 
@@ -27,9 +29,29 @@ async function place() {
   return {
     dataDir,
     ownerUrl,
+    serviceUrl,
     write,
     run: (...words: string[]) => headgate(words, { dataDir, env }),
   };
+}
+
+/** The same Postgres behind a port that counts who comes. */
+async function counted(serviceUrl: string) {
+  const url = new URL(serviceUrl);
+  const to = { host: url.hostname, port: Number(url.port) };
+  let count = 0;
+  const proxy = createServer((client) => {
+    count += 1;
+    const server = connect(to);
+    // Either end may go first.
+    for (const end of [client, server]) end.on('error', () => end.destroy());
+    client.pipe(server).pipe(client);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  atEnd(() => new Promise<void>((closed) => proxy.close(() => closed())));
+  url.hostname = '127.0.0.1';
+  url.port = String((proxy.address() as AddressInfo).port);
+  return { url: url.href, opened: () => count };
 }
 
 const byPath = (a: { path: string }, b: { path: string }) => a.path.localeCompare(b.path);
@@ -85,6 +107,20 @@ describe('headgate config', () => {
       changed: false,
       activatedAt: expect.stringMatching(/Z$/),
     });
+  });
+
+  it('what is activated and since when is asked in one session', async () => {
+    const { dataDir, serviceUrl, write } = await place();
+    const { url, opened } = await counted(serviceUrl);
+    const run = (...words: string[]) => headgate(words, { dataDir, env: { DATABASE_URL_SERVICE: url } });
+    const { activatedAt } = JSON.parse((await run('config', 'apply', '--json')).out);
+    expect(opened()).toBe(1);
+    expect((await run('config', 'apply')).out).toContain(` since ${activatedAt.slice(0, 19)}Z (`);
+    expect(opened()).toBe(2);
+    await write('headgate.yaml', YAML().replace('maxActive: 2', 'maxActive: 3'));
+    await run('config', 'apply');
+    expect(await run('config', 'rollback')).toMatchObject({ code: 0 });
+    expect(opened()).toBe(4);
   });
 
   it('a file with problems, a version that is not there, and no database end with what to do', async () => {

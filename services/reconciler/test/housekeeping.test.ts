@@ -187,7 +187,8 @@ describe('retention.history', () => {
       `insert into headgate.approval
          (id, tenant_id, run_id, subject, policy_version, operations, four_eyes, expires_at, outcome, decided_at)
        select ${late('n')}, $1::int, ${late('n')}, 'proposal', 1, '[]'::jsonb, false, now(),
-              case when n = 3 then null else 'approved' end, case when n = 3 then null else now() end
+              case when n = 3 then null else 'approved' end,
+              case when n = 3 then null else now() - interval '95 days' end
          from generate_series(1, 3) n
        union all
        select headgate.uuid7(), $1::int, headgate.uuid7(), 'proposal', 1, '[]', false, now(), 'declined', now()`,

@@ -4,7 +4,7 @@
  */
 import { userInfo } from 'node:os';
 import type { Policy } from '@headgate/domain';
-import type { Activated, Pool } from '@headgate/store';
+import type { ActivateOptions, Pool } from '@headgate/store';
 import type { Command } from 'commander';
 import { type ActivationTold, appliedWords, rolledBackWords } from '../configuration/activation-words.js';
 import { changeLines } from '../configuration/change-lines.js';
@@ -141,14 +141,10 @@ async function apply(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { path, policy } = await filePolicy(file, context);
-  const { policies } = await import('@headgate/store');
-  const activated = await withDatabase(context, (pool) =>
-    policies.activateOver(pool, policy, actor(), {
-      reason: reason ?? null,
-      ...(over === undefined ? {} : { onlyOver: over }),
-    }),
+  const inForce = await withDatabase(context, (pool) =>
+    activate(pool, policy, { reason: reason ?? null, ...(over === undefined ? {} : { onlyOver: over }) }),
   );
-  if (activated === null) {
+  if (inForce === null) {
     throw new CommandEnd(
       EXIT.negative,
       `Version ${over} is not the active one: somebody was faster.`,
@@ -156,7 +152,7 @@ async function apply(
     );
   }
   const { terminal } = context;
-  await tell(activated, (told) => appliedWords(shortPath(path), told, terminal), json === true, context);
+  await tell(inForce, (told) => appliedWords(shortPath(path), told, terminal), json === true, context);
   return EXIT.done;
 }
 
@@ -165,7 +161,7 @@ async function rollback(
   { reason, json }: ConfigOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const activated = await withDatabase(context, async (pool) => {
+  const inForce = await withDatabase(context, async (pool) => {
     const { policies } = await import('@headgate/store');
     const active = await activePolicy(pool);
     const wanted = version ?? (await versionBefore(pool));
@@ -174,16 +170,16 @@ async function rollback(
       throw new CommandEnd(EXIT.notFound, `There is no version ${wanted}.`, 'See: headgate config history');
     }
     const why = reason ?? `back to version ${wanted}`;
-    return policies.activateOver(pool, found.policy, actor(), { reason: why, onlyOver: active.version });
+    return activate(pool, found.policy, { reason: why, onlyOver: active.version });
   });
-  if (activated === null) {
+  if (inForce === null) {
     throw new CommandEnd(
       EXIT.negative,
       'Another version was activated meanwhile.',
       'See: headgate config history',
     );
   }
-  await tell(activated, (told) => rolledBackWords(told, context.terminal), json === true, context);
+  await tell(inForce, (told) => rolledBackWords(told, context.terminal), json === true, context);
   return EXIT.done;
 }
 
@@ -199,15 +195,24 @@ async function versionBefore(pool: Pool): Promise<number> {
   );
 }
 
+type InForce = Omit<ActivationTold, 'now'>;
+
+/** Makes it the active one and asks since when it is, in one opening of the database. Null: somebody was faster. */
+async function activate(pool: Pool, policy: Policy, options: ActivateOptions): Promise<InForce | null> {
+  const { policies } = await import('@headgate/store');
+  const activated = await policies.activateOver(pool, policy, actor(), options);
+  if (activated === null) return null;
+  const [latest = null] = await pool.use((c) => policies.history(c, 1));
+  return { activated, latest };
+}
+
 async function tell(
-  activated: Activated,
+  { activated, latest }: InForce,
   words: (told: ActivationTold) => string,
   isJson: boolean,
   context: CommandContext,
 ): Promise<void> {
   const { terminal, now } = context;
-  const { policies } = await import('@headgate/store');
-  const [latest = null] = await withDatabase(context, (pool) => pool.use((c) => policies.history(c, 1)));
   const { version, previousVersion, isChanged, undispatched } = activated;
   if (isJson) {
     const activatedAt = latest?.activatedAt ?? null;

@@ -73,19 +73,22 @@ const overdue = statement(
     order by expires_at, run_id limit $1`,
 );
 
-// A word is kept as long as the receipts that tell of its run. By the time in its id; index: the key.
+// A word is kept as long as the receipts that tell of its run, from when it was said, and while its run may still act by it.
+// Asked before that: by the time in its id. Index: the key, then run_pkey for each.
 const forget = statement(
   'approval.forget',
   `with old as materialized (
-     select id from headgate.approval
-      where id < headgate.uuid7_floor(statement_timestamp() - $2 * interval '1 day') and outcome is not null
-      order by id limit $1
+     select a.id from headgate.approval a
+      where a.id < headgate.uuid7_floor(statement_timestamp() - $2 * interval '1 day')
+        and a.decided_at < statement_timestamp() - $2 * interval '1 day'
+        and coalesce((select r.finished_at is not null from headgate.run r where r.id = a.run_id), true)
+      order by a.id limit $1
    )
    delete from headgate.approval a using old where a.id = old.id`,
 );
 
 export const approvals = {
-  /** At most so many that were asked longer ago than the days given, and answered. */
+  /** At most so many that were answered longer ago than the days given, of runs that have ended. */
   forget: (c: Connection, limit: number, days: number): Promise<number> => c.count(forget, [limit, days]),
   /** For runs that this transaction makes wait. */
   request: (c: Connection, rows: readonly NewApproval[]): Promise<number> =>
