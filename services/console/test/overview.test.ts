@@ -1,5 +1,5 @@
 /** The figures at the head of the console, against rows that are known. */
-import type { Overview } from '@headgate/sdk';
+import type { Overview, Page, Run } from '@headgate/sdk';
 import {
   claimRun,
   dispatchRun,
@@ -33,7 +33,7 @@ it('counts what runs of what could, what waits and why, the oldest that is ready
   await seedRun(store, { tenant });
   await runInStatus(store, 'WAITING_CAPACITY', { tenant });
   await dispatchRun(store, await seedRun(store, { tenant }));
-  // In no queue: they wait for a person, and take nobody's place.
+  // In no queue: they wait for a person, take nobody's place, and are counted as waiting all the same.
   await proposedRun(store, { tenant });
   await seedRun(store, { tenant, status: 'WAITING_APPROVAL' });
   // A worker that is stopped, and one whose heartbeat is old, offer nothing.
@@ -63,15 +63,18 @@ it('counts what runs of what could, what waits and why, the oldest that is ready
     running: 2,
     slots: 4,
     liveWorkers: 1,
-    waiting: { total: 4, eligible: 3, notEligible: 1, counted: 4 },
+    waiting: { total: 6, eligible: 3, notEligible: 3, counted: 6 },
     oldestReadyAt: row?.at.toISOString(),
     spentTodayUsd: 1.25,
     dayLimitUsd: 25,
   });
   expect(overview.waiting.reasons).toEqual([
     { reasonCode: 'READY', count: 3 },
+    { reasonCode: 'APPROVAL_REQUIRED', count: 2 },
     { reasonCode: 'SOURCE_UNAVAILABLE', count: 1 },
   ]);
+  const asked = await test.json<Page<Run>>('/v1/runs?waitingReason=APPROVAL_REQUIRED');
+  expect(asked.items).toHaveLength(2);
   const theirs = await test.json<Overview>('/v1/overview', { token: test.tokens.other });
   expect(theirs).toMatchObject({ running: 0, waiting: { total: 0 }, oldestReadyAt: null, spentTodayUsd: 0 });
 });

@@ -25,7 +25,7 @@ export interface Overview {
     readonly notEligible: number;
     /** Why, the most frequent first. READY means: only for their turn. */
     readonly reasons: { readonly reasonCode: ReasonCode; readonly count: number }[];
-    /** Of how many the reasons were counted: the first in line. */
+    /** Of how many the reasons were counted: the first in line, and all that wait for a person. */
     readonly counted: number;
   };
   readonly oldestReadyAt: Instant | null;

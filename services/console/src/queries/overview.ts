@@ -19,6 +19,8 @@ export async function overviewOf(context: ServiceContext, c: Connection): Promis
     const { reasonCode } = reasonOf(one.run, one.item, input);
     counts.set(reasonCode, (counts.get(reasonCode) ?? 0) + 1);
   }
+  // They stand in no line and take nobody's place, and wait all the same.
+  if (figures.asked > 0) counts.set('APPROVAL_REQUIRED', figures.asked);
   const reasons = [...counts].map(([reasonCode, count]) => ({ reasonCode, count }));
   const eligible = counts.get('READY') ?? 0;
   return {
@@ -27,11 +29,11 @@ export async function overviewOf(context: ServiceContext, c: Connection): Promis
     slots: figures.slots,
     liveWorkers: figures.liveWorkers,
     waiting: {
-      total: figures.waiting,
+      total: figures.waiting + figures.asked,
       eligible,
-      notEligible: first.length - eligible,
+      notEligible: first.length + figures.asked - eligible,
       reasons: reasons.sort((a, b) => b.count - a.count),
-      counted: first.length,
+      counted: first.length + figures.asked,
     },
     oldestReadyAt: instantOrNull(figures.oldestReadyAt),
     spentTodayUsd: figures.spentTodayUsd,
@@ -43,16 +45,20 @@ interface Figures {
   readonly running: number;
   readonly slots: number;
   readonly liveWorkers: number;
+  /** In the queue. */
   readonly waiting: number;
+  /** Of people. */
+  readonly asked: number;
   readonly oldestReadyAt: Date | null;
   readonly spentTodayUsd: number;
 }
 
-// Each tenant's day is its own zone's.
+// Each tenant's day is its own zone's. Open requests: index approval_open.
 async function figuresOf(c: Connection): Promise<Figures> {
   const [row] = await rows<Figures>(
     c,
     sql`select (select count(*)::int from headgate.lease) as running, w.slots, w.live as "liveWorkers",
+               (select count(*)::int from headgate.approval where outcome is null) as asked,
                q.waiting, q."oldestReadyAt", d.usd as "spentTodayUsd"
           from (select count(*)::int as live, coalesce(sum(slots), 0)::int as slots from headgate.worker
                  where state = 'READY'
