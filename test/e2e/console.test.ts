@@ -66,10 +66,12 @@ describeWithTool('chromium', 'the web console', () => {
   it('shows a run as it moves, without being asked again', async () => {
     const window = await enter();
     const { test } = story;
+    // Alive, however long ago the story began: a run waits for its turn only where somebody could take it.
+    await seedWorker(test.store, { queueIds: [test.tenant.queueId] });
     const run = await seedRun(test.store, { tenant: test.tenant });
     const shown = row(window, formatId('run', run.runId));
     await shown.locator('[data-status="waiting"]').waitFor();
-    expect(await shown.textContent()).toContain('its turn');
+    await shown.filter({ hasText: 'its turn' }).waitFor();
     const before = await window.page.evaluate('performance.timeOrigin');
     const lease = await claimRun(test.store, run);
     await shown.locator('[data-status="running"]').waitFor();
@@ -134,9 +136,12 @@ describeWithTool('chromium', 'the web console', () => {
       // The log, the diff, the operations and the events are inspected in each look, below.
       if (tab !== 'events') await window.inspect(`run-${tab}`);
     }
-    expect(new URL(page.url()).search).toBe('?tab=task');
+    await page.waitForURL((url) => url.search === '?tab=task');
     await page.getByRole('button', { name: `Copy ${story.finished}` }).click();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(story.finished);
+    await eventually(async () => (await page.evaluate('navigator.clipboard.readText()')) === story.finished, {
+      what: 'it is copied',
+      ...WITHIN,
+    });
   });
 
   it('I17: answers why, for a delivery that came three times and for one that never came', async () => {
@@ -170,6 +175,8 @@ describeWithTool('chromium', 'the web console', () => {
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await window.inspect('keys');
     await page.keyboard.press('Escape');
+    // While it stands, keys are its own.
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('j');
     const focused = (): Promise<string | null> =>
       page.evaluate<string | null>('document.activeElement.closest("[data-run]")?.dataset.run ?? null');
@@ -192,7 +199,7 @@ describeWithTool('chromium', 'the web console', () => {
     await dialog.getByRole('button', { name: 'Cancel run' }).focus();
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Run again' }).waitFor();
-    expect(await page.locator('header').last().textContent()).toContain('cancelled');
+    await page.locator('header').last().filter({ hasText: 'cancelled' }).waitFor();
   });
 
   it('cancels many at once, and says how many it left out', async () => {

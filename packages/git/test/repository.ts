@@ -57,9 +57,9 @@ export async function commit(
   return sha;
 }
 
-/** Waits until a process has ended (a zombie that nobody has collected yet has). Fails after ten seconds. */
+/** Waits until a process has ended (a zombie that nobody has collected yet has). Fails after half a minute. */
 export async function gone(pid: number): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await delay(20)) {
+  for (const deadline = Date.now() + 30_000; Date.now() < deadline; await delay(20)) {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
     if (stat === null || stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z')) return;
   }

@@ -57,9 +57,9 @@ describe('runGit', () => {
     const pidFile = join(folder.path, 'pid');
     const result = await runGit({
       args: ['-c', `alias.wait=!echo $$ > ${pidFile}; exec sleep 600`, 'wait'],
-      timeoutMs: 400,
+      timeoutMs: 2_000,
     });
-    expect(result).toEqual({ kind: 'timeout', timeoutMs: 400 });
+    expect(result).toEqual({ kind: 'timeout', timeoutMs: 2_000 });
     const pid = Number(await readFile(pidFile, 'utf8'));
     await gone(pid);
   });

@@ -175,7 +175,7 @@ describe('LogArtifact', () => {
     } finally {
       forget();
     }
-  }, 30_000);
+  });
 
   it('INV-TE2: nor one whose pieces come byte by byte', async () => {
     const forget = registerSecret(secret);

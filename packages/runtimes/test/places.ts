@@ -64,7 +64,7 @@ export async function writeFiles(folder: string, files: Readonly<Record<string, 
 export async function eventually<T>(
   what: string,
   check: () => Promise<T | null>,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   for (const end = Date.now() + deadlineMs; Date.now() < end; await delay(20)) {
     const found = await check();

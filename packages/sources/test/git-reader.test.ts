@@ -188,17 +188,17 @@ console.log('${'d4'.repeat(20)}\\trefs/heads/x/refs/heads/main\\n${sha}\\trefs/h
     const stuck = await stuckRepository(folder, 'stuck.git');
     const reading = await read(branch('main'), stuck, { timeoutMs: 300 });
     expect(reading).toEqual({ kind: 'unavailable', detail: 'git gave no answer within 300 ms.' });
-    await expect.poll(() => processesNaming(stuck), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => processesNaming(stuck), { timeout: 30_000 }).toEqual([]);
   });
 
   it('is ended by its caller at once', async () => {
     const stuck = await stuckRepository(folder, 'aborted.git');
     const caller = new AbortController();
     const reading = read(branch('main'), stuck, { signal: caller.signal });
-    await expect.poll(() => processesNaming(stuck).length, { timeout: 5_000 }).toBeGreaterThan(0);
+    await expect.poll(() => processesNaming(stuck).length, { timeout: 30_000 }).toBeGreaterThan(0);
     caller.abort();
     expect(await reading).toEqual({ kind: 'unavailable', detail: 'git was stopped: aborted.' });
-    await expect.poll(() => processesNaming(stuck), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => processesNaming(stuck), { timeout: 30_000 }).toEqual([]);
     expect(await read(branch('main'), stuck, { signal: AbortSignal.abort() })).toMatchObject({
       kind: 'unavailable',
     });

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '@headgate/testkit';
 import { type BareRepository, bareRepository, FakeGitHub } from '@headgate/testkit/github';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -109,7 +110,9 @@ describe('fake GitHub', () => {
       headers: { 'content-type': 'application/json' },
       signal: abort.signal,
     });
-    await expect.poll(() => github.log.effects('comment.created').length).toBe(1);
+    await eventually(() => github.log.effects('comment.created').length === 1, {
+      what: 'the comment is made',
+    });
     abort.abort();
     await expect(comment).rejects.toThrow();
     expect(github.log.entries.map((it) => it.told)).toEqual(['reset', 'nothing']);
@@ -150,7 +153,7 @@ describe('fake GitHub', () => {
     github.failNext({ fault: { kind: 'hang', when: 'before' } });
     const hanging = openPull();
     hanging.catch(() => {});
-    await expect.poll(() => github.log.entries.length).toBe(1);
+    await eventually(() => github.log.entries.length === 1, { what: 'it is logged' });
     await github.stop();
     await expect(hanging).rejects.toThrow();
     await github.stop();

@@ -34,7 +34,7 @@ describe('the fault proxy', () => {
     return { socket, seen };
   }
   const echoed = (seen: { text: string }, text: string) =>
-    eventually(() => seen.text === text, { what: `the echo of ${text.slice(0, 20)}`, deadlineMs: 3_000 });
+    eventually(() => seen.text === text, { what: `the echo of ${text.slice(0, 20)}` });
 
   test('passes everything while it is healthy, however much, and the end too', async () => {
     const { socket, seen } = await open();

@@ -80,7 +80,7 @@ function frameOf(block: string): Frame[] {
   return [{ event, id: fields.get('id') ?? null, data: JSON.parse(fields.get('data') ?? 'null') }];
 }
 
-const WITHIN = { deadlineMs: 20_000 };
+const WITHIN = { deadlineMs: 30_000 };
 const id = (run: { runId: Parameters<typeof formatId<'run'>>[1] }): string => formatId('run', run.runId);
 
 const tell = (db: { service: Pool }, tenantId: number, type: string) =>
@@ -276,6 +276,6 @@ describe('GET /v1/stream', () => {
     await withClient(test.store.urls.serviceUrl, (c) =>
       c.query("update headgate.api_token set revoked_at = clock_timestamp() where name = 'viewer'"),
     );
-    await eventually(() => client.hasEnded(), { what: 'the stream ends', deadlineMs: 25_000 });
+    await eventually(() => client.hasEnded(), { what: 'the stream ends', deadlineMs: 45_000 });
   });
 });

@@ -74,13 +74,12 @@ describe('a bounded body', () => {
   it('answers a sender that is too slow with 408 and closes the connection', async () => {
     const faults: BodyFault[] = [];
     const router = express.Router();
-    router.post(
-      '/slow',
-      ...boundedBody((_request, fault) => faults.push(fault), 50),
-      (_request, response) => {
-        response.status(202).end();
-      },
-    );
+    const taken: express.RequestHandler = (_request, response) => {
+      response.status(202).end();
+    };
+    router.post('/slow', ...boundedBody((_request, fault) => faults.push(fault), 50), taken);
+    // Not in 50 ms: a busy machine is no slow sender.
+    router.post('/next', ...boundedBody((_request, fault) => faults.push(fault)), taken);
     const edge = await listen({ host: '127.0.0.1', port: 0, routers: [router], logger: silent });
     atEnd(() => edge.close());
     const socket = connect(Number(new URL(edge.url).port), '127.0.0.1');
@@ -95,6 +94,6 @@ describe('a bounded body', () => {
     expect(said).toMatch(/^HTTP\/1\.1 408 /);
     expect(said).toContain('BODY_TOO_SLOW');
     expect(faults).toEqual(['time']);
-    expect((await post(`${edge.url}/slow`, { 'content-type': 'application/json' }, '{}')).status).toBe(202);
+    expect((await post(`${edge.url}/next`, { 'content-type': 'application/json' }, '{}')).status).toBe(202);
   });
 });

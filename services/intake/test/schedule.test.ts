@@ -1,6 +1,7 @@
 import type { Admission } from '@headgate/admission';
 import type { SourceReader } from '@headgate/sources';
 import { waitForSignal } from '@headgate/telemetry';
+import { eventually } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { claimRuns, dispatchedItems } from '../../../test/world/claims.js';
 import { policyFrom } from '../../../test/world/policy.js';
@@ -300,14 +301,16 @@ describe('the ticker', () => {
     const seen = waitForSignal(
       'schedule.fired',
       (detail) => {
-        if (detail['ticks'] === 1) ticks += 1;
+        ticks += Number(detail['ticks'] ?? 0) > 0 ? 1 : 0;
         return ticks === 3;
       },
-      20_000,
+      30_000,
     );
     await served(createIntake(await aContext(world), { env: {}, reader }));
     await seen;
-    const reasons = (await tickLines(world)).map((tick) => tick.reason);
+    // A ticker that a busy machine delays by a second has missed a time, and fires the next.
+    const fired = (await tickLines(world)).filter((tick) => tick.bucket !== 'missed');
+    const reasons = fired.map((tick) => tick.reason);
     expect(reasons.slice(0, 3)).toEqual(['ADMITTED', 'NOTHING_FOUND', 'NOTHING_FOUND']);
   });
 
@@ -334,12 +337,18 @@ routes:
     );
     await served(createIntake(await aContext(world), { env: {}, reader }));
     await fired;
-    const [broken] = await scheduleLines(world);
-    expect(broken?.route).toBe('broken');
-    expect(broken?.nextAt?.getTime()).toBeGreaterThan(Date.now() + 30_000);
+    // Which of the two comes first in a look is not said.
+    const broken = await eventually(
+      async () => {
+        const [line] = await scheduleLines(world);
+        return (line?.nextAt?.getTime() ?? 0) > Date.now() + 30_000 ? line : null;
+      },
+      { what: 'the one that fails is put off' },
+    );
+    expect(broken.route).toBe('broken');
     const ticked = await world.sql<{ id: string }>(
       'select distinct schedule_id as id from headgate.schedule_tick',
     );
-    expect(ticked.map((tick) => tick.id)).not.toContain(broken?.id);
+    expect(ticked.map((tick) => tick.id)).not.toContain(broken.id);
   });
 });

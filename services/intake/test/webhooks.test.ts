@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createIntake } from '@headgate/intake';
 import { allSamples } from '@headgate/sources';
+import { armFailPoint } from '@headgate/telemetry';
+import { atEnd } from '@headgate/testkit';
 import { describe, expect, it } from 'vitest';
 import { aDelivery, deliver, post, signed } from '../../../test/world/deliveries.js';
 import { TEST_SECRET } from '../../../test/world/policy.js';
@@ -152,10 +154,14 @@ describe('POST /webhooks/{source}', () => {
     const world = await aWorld();
     const intake = createIntake(await aContext(world), { env: { TEST_SECRET } });
     const { url } = await served(intake);
+    const held = armFailPoint('intake.batch.before', 'hold@1');
+    atEnd(() => held.disarm());
     const inside = deliver(url);
-    await deliver(url, { sample: 'ping' });
-    await intake.drain();
+    await held.reached;
+    const draining = intake.drain();
     const late = await deliver(url);
+    held.release();
+    await draining;
     expect((await inside).status).toBe(202);
     expect(late).toMatchObject({ status: 503, body: { code: 'DRAINING' } });
     expect(late.headers.get('retry-after')).toBe('2');

@@ -112,7 +112,7 @@ describe('the reaper and a late heartbeat', () => {
   test('Q14: a renewal that was written in time and commits after the expiry keeps the lease', async () => {
     const world = await aWorld();
     const run = await seedRun(world.db, { tenant: world.tenant });
-    const lease = await claimRun(world.db, run, { ttlMs: 1_500 });
+    const lease = await claimRun(world.db, run, { ttlMs: 3_000 });
     const renewing = await holding(world.db, (c) => leases.beat(c, [lease.fence], lease.workerId, 60_000));
     expect(renewing.result.leases.get(run.runId)?.answer).toBe('renewed');
     await eventually(

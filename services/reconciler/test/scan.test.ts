@@ -1,5 +1,6 @@
 /** I10: sources are looked at, and what is found goes the way of a webhook: same keys, same versions, once. */
 import { armFailPoint, disarmAllFailPoints } from '@headgate/telemetry';
+import { eventually } from '@headgate/testkit';
 import { afterEach, describe, expect, test } from 'vitest';
 import { aForge } from './forge.js';
 
@@ -214,7 +215,7 @@ describe('races', () => {
     );
     const other = forge.world.reconciler();
     const second = other.round('source-scan');
-    await expect.poll(() => held.passes()).toBe(2);
+    await eventually(() => held.passes() === 2, { what: 'the other one stands there, too' });
     held.disarm();
     await Promise.all([frozen, second]);
     expect(await forge.runs()).toBe(2);

@@ -78,12 +78,12 @@ describe('the GitHub client', () => {
   });
 
   it.each([
-    ['a secondary limit', { kind: 'too-many-requests', retryAfterSeconds: 30 }, 30_000],
-    ['a used-up limit', { kind: 'used-up', resetAt: new Date(Date.now() + 600_000) }, 600_000],
+    ['a secondary limit', () => ({ kind: 'too-many-requests', retryAfterSeconds: 30 }), 30_000],
+    ['a used-up limit', () => ({ kind: 'used-up', resetAt: new Date(Date.now() + 600_000) }), 600_000],
   ] as const)('waits for %s, and asks nothing meanwhile', async (_name, fault, waitMs) => {
     const { client, source, github, clock } = await aForge();
     const question = { source, repository: 'acme/api', path: MAIN, shape: branchShape };
-    github.failNext({ fault });
+    github.failNext({ fault: fault() });
     const answer = await client.read(question);
     if (answer.kind !== 'limited') throw new Error(answer.kind);
     const aheadMs = answer.until.getTime() - clock.now().getTime();
