@@ -8,7 +8,7 @@
  * A crash at any point leaves a row whose heartbeat goes stale; nothing else hangs on it but its leases.
  */
 import { hostname } from 'node:os';
-import type { Capabilities, Ids, LeaseTiming, WorkerId } from '@headgate/domain';
+import { type Capabilities, formatId, type Ids, type LeaseTiming, type WorkerId } from '@headgate/domain';
 import { type ActivePolicy, type Dimensions, type Pool, type WorkerState, workers } from '@headgate/store';
 import { type Logger, testSignal } from '@headgate/telemetry';
 import { queuesToJoin } from './queues.js';
@@ -71,7 +71,10 @@ export class Registration {
       await workers.setState(c, workerId, 'READY');
     });
     this.#current = { workerId, queues, queueIds };
-    logger.info({ workerId, name, slots, queues, capabilities: this.#capabilities }, 'worker registered');
+    logger.info(
+      { workerId: formatId('wkr', workerId), name, slots, queues, capabilities: this.#capabilities },
+      'worker registered',
+    );
     testSignal('worker.registered', { workerId, queues });
     return this.#current;
   }

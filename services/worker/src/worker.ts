@@ -14,7 +14,7 @@
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
-import type { RunId, WorkerId } from '@headgate/domain';
+import { formatId, type RunId, type WorkerId } from '@headgate/domain';
 import { CommandRuntime, probeCapabilities, sweepWorkspaces } from '@headgate/runtimes';
 import { Loop, type Service, type ServiceContext, type TickResult } from '@headgate/service';
 import { AuthoritativeReader } from '@headgate/sources';
@@ -291,7 +291,7 @@ class WorkerService implements Service {
     if (this.#registration.current?.workerId !== workerId || this.#state !== 'running') return;
     if (state === 'UNKNOWN') {
       this.#logger.error(
-        { workerId, leases: this.#active.count },
+        { workerId: formatId('wkr', workerId), leases: this.#active.count },
         'declared dead: dropping all, registering anew',
       );
       this.#keeper.loseAll();
@@ -299,7 +299,7 @@ class WorkerService implements Service {
       this.#keeper.setWorker(null);
       this.#registering.wake();
     } else if (state === 'DRAINING') {
-      this.#logger.info({ workerId }, 'an operator drains this worker');
+      this.#logger.info({ workerId: formatId('wkr', workerId) }, 'an operator drains this worker');
       void this.drain();
     }
   }

@@ -28,6 +28,7 @@ import {
 import {
   type ActivePolicy,
   type ClaimedRun,
+  type ClaimResult,
   claim,
   type DispatchedRun,
   dispatchedRuns,
@@ -35,10 +36,12 @@ import {
   type VerdictRow,
   writeVerdicts,
 } from '@headgate/store';
-import { failPoint, type Logger, metrics, runLogger, testSignal, traceIdOf } from '@headgate/telemetry';
+import { failPoint, type Logger, metrics, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
+import { aboutRun } from '../about-run.js';
 import type { WorkerTiming } from '../options.js';
 import type { Registered } from '../registration.js';
+import { countClaimed, countEmpty } from './claim-metrics.js';
 import { type Judged, type JudgeParts, judgeRun } from './judge-run.js';
 
 export interface ClaimDeskParts extends JudgeParts {
@@ -84,6 +87,17 @@ interface Waiting {
   readonly policyVersion: number;
   readonly settle: (isClaimed: boolean) => void;
 }
+
+/** What a claim was asked with. */
+interface Asked {
+  readonly fresh: readonly Judged[];
+  readonly askedAtMs: number;
+  /** Slots that were free. */
+  readonly limit: number;
+  readonly me: Registered;
+}
+
+const NOT_CLAIMED = 'the claim failed; dispatch hints again';
 
 const nameOf = ({ runId, dispatchNo }: Omit<Mention, 'queue'>): string => `${runId}-${dispatchNo}`;
 
@@ -153,11 +167,11 @@ export class ClaimDesk {
     const me = this.#parts.self();
     if (me === null) return false;
     const active = this.#parts.policy();
-    const judged = await judgeRun(this.#parts, run, active, {
-      workerId: me.workerId,
-      capabilities: this.#parts.capabilities(),
+    const about = { workerId: me.workerId, capabilities: this.#parts.capabilities() };
+    const judged = await judgeRun(this.#parts, run, active, about).catch((fault: unknown) => {
+      this.#sayFailed([{ run }], me, fault, 'it could not be judged; dispatch hints again');
     });
-    if (judged.verdict === null) return false;
+    if (judged === undefined || judged.verdict === null) return false;
     return new Promise<boolean>((settle) => {
       this.#waiting.push({ judged, policyVersion: active.version, settle });
       this.#schedule();
@@ -185,25 +199,25 @@ export class ClaimDesk {
     try {
       for (const runId of await this.#claim(batch)) claimed.add(runId);
     } catch (fault) {
-      this.#sayFailed(batch, fault);
+      const judged = batch.map((waiting) => waiting.judged);
+      this.#sayFailed(judged, this.#parts.self(), fault, NOT_CLAIMED);
     }
     for (const { judged, settle } of batch) settle(claimed.has(judged.run.runId));
   }
 
-  /** By its worker and its trace: there is no attempt and no lease yet. */
-  #sayFailed(batch: readonly Waiting[], fault: unknown): void {
-    const { logger, self } = this.#parts;
-    const me = self();
-    for (const { judged } of batch) {
-      const { runId, spec, traceparent } = judged.run;
-      const about = runLogger(logger, {
-        tenant: spec.tenant,
-        workKey: spec.workKey,
-        runId: formatId('run', runId),
-        traceId: traceIdOf(traceparent),
-        ...(me === null ? {} : { workerId: formatId('wkr', me.workerId) }),
-      });
-      about.warn({ err: fault, together: batch.length }, 'the claim failed; dispatch hints again');
+  /** Of runs that are not claimed: there is no attempt yet. A claim whose answer was lost may have left its lease. */
+  #sayFailed(
+    unclaimed: readonly Pick<Judged, 'run'>[],
+    me: Registered | null,
+    fault: unknown,
+    what: string,
+    hinted: readonly Pick<ClaimedRun, 'runId' | 'leaseId'>[] = [],
+  ): void {
+    const leases = new Map(hinted.map(({ runId, leaseId }) => [runId, { leaseId }]));
+    const workerId = me?.workerId ?? null;
+    for (const { run } of unclaimed) {
+      const about = aboutRun(this.#parts.logger, run, { workerId, ...leases.get(run.runId) });
+      about.warn({ err: fault, together: unclaimed.length }, what);
     }
   }
 
@@ -233,7 +247,11 @@ export class ClaimDesk {
     const claimed = await this.#claimFresh(fresh, me);
     if (claimed === 'policy-changed') return claimed;
     const refused = judged.filter(({ verdict }) => verdict?.kind !== 'fresh');
-    await this.#writeVerdicts(refused, `worker:${formatId('wkr', me.workerId)}`);
+    try {
+      await this.#writeVerdicts(refused, `worker:${formatId('wkr', me.workerId)}`);
+    } catch (fault) {
+      this.#sayFailed(refused, me, fault, 'its verdict could not be written; dispatch hints again');
+    }
     return claimed;
   }
 
@@ -250,7 +268,7 @@ export class ClaimDesk {
       leaseId: ids.next('lease'),
       judgedAgoMs: askedAtMs - atMs,
     }));
-    const result = await claim(pool, {
+    const request = {
       workerId: me.workerId,
       queueIds: me.queueIds,
       ttlMs: ttlMs(),
@@ -258,7 +276,11 @@ export class ClaimDesk {
       hinted,
       limit,
       verdictMaxAgeMs: timing.verdictMaxAgeMs,
+    };
+    const result = await claim(pool, request).catch((fault: unknown) => {
+      this.#sayFailed(fresh, me, fault, NOT_CLAIMED, hinted);
     });
+    if (result === undefined) return [];
     metrics.claimDuration.record((clock.monotonicMs() - askedAtMs) / 1000);
     switch (result.kind) {
       case 'policy-changed':
@@ -267,20 +289,37 @@ export class ClaimDesk {
       case 'not-ready':
         this.#parts.onNotReady();
         return [];
-      case 'claimed': {
-        const judged = new Map(fresh.map((one) => [one.run.runId, one]));
-        const orders = result.runs.flatMap((run): ClaimedOrder[] => {
-          const one = judged.get(run.runId);
-          return one === undefined ? [] : [{ run: { ...run, spec: one.run.spec }, headSha: one.headSha }];
-        });
-        this.#parts.onClaimed(orders, askedAtMs, me.workerId);
-        count(result.runs);
-        if (result.runs.length === 0) countEmpty(fresh, me);
-        await failPoint('worker.claim.committed');
-        const claimed = result.runs.map((run) => run.runId);
-        testSignal('worker.claimed', { runIds: claimed, busy: result.busy });
-        if (claimed.length === limit) await this.#hintAgain(without(fresh, [...claimed, ...result.busy]), me);
-        return claimed;
+      case 'claimed':
+        await this.#begin(result, { fresh, askedAtMs, limit, me });
+        return result.runs.map((run) => run.runId);
+    }
+  }
+
+  /** They are claimed, whatever fails from here on. */
+  async #begin(
+    { runs, busy }: Extract<ClaimResult, { kind: 'claimed' }>,
+    { fresh, askedAtMs, limit, me }: Asked,
+  ): Promise<void> {
+    const judged = new Map(fresh.map((one) => [one.run.runId, one]));
+    const orders = runs.flatMap((run): ClaimedOrder[] => {
+      const one = judged.get(run.runId);
+      return one === undefined ? [] : [{ run: { ...run, spec: one.run.spec }, headSha: one.headSha }];
+    });
+    this.#parts.onClaimed(orders, askedAtMs, me.workerId);
+    countClaimed(runs);
+    if (runs.length === 0) countEmpty(fresh, me);
+    try {
+      await failPoint('worker.claim.committed');
+      const claimed = runs.map((run) => run.runId);
+      testSignal('worker.claimed', { runIds: claimed, busy });
+      if (claimed.length === limit) await this.#hintAgain(without(fresh, [...claimed, ...busy]), me);
+    } catch (fault) {
+      for (const { run } of orders) {
+        const about = aboutRun(this.#parts.logger, run, { ...run, workerId: me.workerId });
+        about.warn(
+          { err: fault },
+          'claimed; what follows a claim failed, and dispatch hints the others again',
+        );
       }
     }
   }
@@ -310,21 +349,3 @@ const without = (judged: readonly Judged[], runIds: readonly RunId[]): readonly 
   const left = new Set(runIds);
   return judged.filter(({ run }) => !left.has(run.runId));
 };
-
-function count(claimed: readonly ClaimedRun[]): void {
-  if (claimed.length > 0) metrics.claimBatchSize.record(claimed.length);
-  for (const run of claimed) {
-    metrics.claimSuccess.add(1, { queue_name: run.queue });
-    if (run.firstStartedAt !== null) continue;
-    const waitedMs = run.acquiredAt.getTime() - run.createdAt.getTime();
-    metrics.startDelay.record(Math.max(0, waitedMs) / 1000, { queue_name: run.queue });
-  }
-}
-
-/** Others had taken all of it. */
-function countEmpty(fresh: readonly Judged[], me: Registered): void {
-  const queues = fresh.map(({ run }) => me.queues[me.queueIds.indexOf(run.queueId)]);
-  for (const queue of new Set(queues)) {
-    if (queue !== undefined) metrics.claimEmpty.add(1, { queue_name: queue });
-  }
-}

@@ -18,6 +18,7 @@ import type { RunId } from '@headgate/domain';
 import type { ActivePolicy, ClaimedRun, DispatchedRun, Pool } from '@headgate/store';
 import { failPoint, type Logger, testSignal } from '@headgate/telemetry';
 import type { HintBus } from '@headgate/transport';
+import { aboutRun } from '../about-run.js';
 import type { Registered } from '../registration.js';
 
 export interface RefillParts {
@@ -118,7 +119,7 @@ export class Refill {
     try {
       isClaimed = (await decide([row])).has(row.runId);
     } catch (fault) {
-      logger.warn({ err: fault, runId: row.runId }, 'what was dispatched could not be decided');
+      aboutRun(logger, row, me).warn({ err: fault }, 'what was dispatched could not be decided');
     }
     this.#undecided -= 1;
     onChange();

@@ -21,13 +21,12 @@ import {
   type Logger,
   metrics,
   redactJson,
-  runLogger,
   type Span,
   SpanKind,
   testSignal,
-  traceIdOf,
   withRemoteContext,
 } from '@headgate/telemetry';
+import { aboutRun } from '../about-run.js';
 import type { ClaimedOrder } from '../hints/claim-desk.js';
 import type { HeldLease } from '../keeper/held-lease.js';
 import { runAgent } from './agent.js';
@@ -137,15 +136,7 @@ function jobOf(parts: ExecuteParts, { run, headSha }: ClaimedOrder, lease: HeldL
     actor: `worker:${formatId('wkr', parts.workerId)}`,
     folders: foldersOf(parts.paths, run),
     artifacts: new ArtifactShelf(parts.paths, run),
-    logger: runLogger(parts.logger, {
-      tenant: run.spec.tenant,
-      workKey: run.spec.workKey,
-      runId: formatId('run', run.runId),
-      attempt: run.attemptNo,
-      leaseId: formatId('lease', run.leaseId),
-      workerId: formatId('wkr', parts.workerId),
-      traceId: traceIdOf(run.traceparent),
-    }),
+    logger: aboutRun(parts.logger, run, { ...run, workerId: parts.workerId }),
     parts,
     startByMs: parts.clock.monotonicMs() + run.spec.limits.sandboxStartMs,
   };
