@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Fault } from '@headgate/testkit/github';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { failureOf } from '../../src/github/client/answer.js';
@@ -77,10 +78,10 @@ describe('the GitHub client', () => {
     expect(await client.read({ ...question, signal: calledOff })).toMatchObject({ kind: 'unavailable' });
   });
 
-  it.each([
+  it.each<[string, () => Fault, number]>([
     ['a secondary limit', () => ({ kind: 'too-many-requests', retryAfterSeconds: 30 }), 30_000],
     ['a used-up limit', () => ({ kind: 'used-up', resetAt: new Date(Date.now() + 600_000) }), 600_000],
-  ] as const)('waits for %s, and asks nothing meanwhile', async (_name, fault, waitMs) => {
+  ])('waits for %s, and asks nothing meanwhile', async (_name, fault, waitMs) => {
     const { client, source, github, clock } = await aForge();
     const question = { source, repository: 'acme/api', path: MAIN, shape: branchShape };
     github.failNext({ fault: fault() });
