@@ -1,6 +1,7 @@
 /**
  * The system's Chromium with an empty profile, and pages that fail a test for what a person would not see: a script
- * error, something that the policy refused, a page wider than its window, a rule of accessibility broken.
+ * error, something that the policy refused, a page wider than its window, a row of a table that towers over its page,
+ * text that is cut without a title, a rule of accessibility broken.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -61,6 +62,16 @@ export const LOOKS: readonly Required<WindowOptions>[] =
         { scheme: 'dark', width: 360 },
       ];
 
+/** A cell that is as narrow as a letter makes a row this high; the longest that is meant to be has some ten lines. */
+const TOWER_PX = 240;
+const TOWERS = `[...document.querySelectorAll('tr')].filter((row) => row.offsetHeight > ${TOWER_PX})
+  .map((row) => row.textContent.slice(0, 80))`;
+/** What ends in "…" and says nowhere how it goes on. */
+const CUT = `[...document.querySelectorAll('main *')].filter((one) =>
+    getComputedStyle(one).textOverflow === 'ellipsis' && one.scrollWidth > one.clientWidth &&
+    one.textContent.trim() !== '' && one.closest('[title]:not([title=""])') === null)
+  .map((one) => one.textContent.slice(0, 80))`;
+
 export async function aWindow(browser: Browser, options: WindowOptions = {}): Promise<Window> {
   const { width = 1280, scheme = 'light' } = options;
   const context = await browser.newContext({
@@ -105,6 +116,8 @@ export async function aWindow(browser: Browser, options: WindowOptions = {}): Pr
         'document.documentElement.scrollWidth > document.documentElement.clientWidth',
       );
       expect(isWider, `${name} is wider than its window`).toBe(false);
+      expect(await page.evaluate(TOWERS), `${name}: rows of a table too high`).toEqual([]);
+      expect(await page.evaluate(CUT), `${name}: cut without a title`).toEqual([]);
       // In the page itself: there are no frames whose parts a second page would have to put together.
       expect(page.frames(), `${name}: frames`).toHaveLength(1);
       const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze();

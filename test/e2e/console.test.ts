@@ -13,7 +13,7 @@ import type { Browser } from 'playwright-core';
 import { beforeAll, expect, it, vi } from 'vitest';
 import { aBrowser, aWindow, LOOKS, signIn, TIMEOUTS, type Window } from './browser.js';
 import { aCuttableLine } from './cuttable-line.js';
-import { aStory, DELIVERY, type Story } from './story.js';
+import { aStory, BRANCH_URL, DELIVERY, type Story } from './story.js';
 
 const WITHIN = { deadlineMs: 30_000, everyMs: 100 };
 const IS_DEEP = testDepth() === 'deep';
@@ -110,6 +110,10 @@ describeWithTool('chromium', 'the web console', () => {
     const { page } = window;
     await row(window, story.finished).getByRole('link').click();
     await page.getByRole('heading', { level: 1, name: 'fix-failing-check' }).waitFor();
+    // Where one is, and what of: a phone shows no ids at first.
+    expect(await page.getByRole('link', { name: 'Runs' }).first().getAttribute('aria-current')).toBe('page');
+    expect(await page.getByRole('main').textContent()).toContain('acme/api pr/41/check/lint @ ');
+    expect(await page.getByRole('link', { name: 'agent/fix-add' }).getAttribute('href')).toBe(BRANCH_URL);
     const log = page.getByRole('region', { name: 'Log agent.log' });
     await log.getByText('found the defect').waitFor();
     // 3 000 lines are there, and only those in view are in the document.
@@ -122,14 +126,16 @@ describeWithTool('chromium', 'the web console', () => {
 
     await page.getByRole('tab', { name: 'diff' }).click();
     await page.getByText('return a + b;').waitFor();
-    expect(await page.getByRole('tabpanel').textContent()).toContain('2 files +3 −1');
+    expect(await page.getByRole('tabpanel').textContent()).toContain('4 files +3 −1');
+    await page.getByText('Nothing but its name changed.').waitFor();
+    await page.getByText('A binary file.').waitFor();
     await page.getByRole('tab', { name: 'verification' }).click();
     await page.getByText('It subtracted where it should add.').waitFor();
     await page.getByText('npm test').waitFor();
     await window.inspect('run-verification');
     await page.getByRole('tab', { name: 'operations 1' }).click();
     const link = page.getByRole('tabpanel').getByRole('link');
-    expect(await link.getAttribute('href')).toBe('https://github.com/acme/api/tree/agent/fix-add');
+    expect(await link.getAttribute('href')).toBe(BRANCH_URL);
     for (const tab of ['cost', 'events', 'task']) {
       await page.getByRole('tab', { name: tab }).click();
       await page.getByRole('tabpanel').getByRole('table').first().waitFor();
@@ -264,6 +270,13 @@ describeWithTool('chromium', 'the web console', () => {
       ...WITHIN,
     });
     expect(new URL(page.url()).search).toBe('?status=failed');
+    await list.getByRole('link').click();
+    // The reason in a sentence, not its code alone.
+    await page.getByText('SETUP_FAILED A set-up command failed. npm ci.').waitFor();
+    await page.goto(`${story.test.url}/receipts?outcome=defer&source=nobody`);
+    await page.getByRole('heading', { name: 'No receipt is like that.' }).waitFor();
+    await page.getByRole('button', { name: /^source nobody/ }).click();
+    expect(new URL(page.url()).search).toBe('?outcome=defer');
     await page.goto(`${story.test.url}/?waiting=READY`);
     await row(window, formatId('run', story.waiting.runId)).waitFor();
     expect(await list.locator('[data-status="succeeded"]').count()).toBe(0);

@@ -16,6 +16,8 @@ import { deliver } from '../../services/console/test/seeds.js';
 
 export const DELIVERY = '7f3c9c1e-0000-4000-8000-000000000001';
 
+export const BRANCH_URL = 'https://github.com/acme/api/tree/agent/fix-add';
+
 export const PATCH = `diff --git a/src/add.js b/src/add.js
 index 1111111..2222222 100644
 --- a/src/add.js
@@ -33,6 +35,14 @@ index 0000000..3333333
 @@ -0,0 +1,2 @@
 +# Adding
 +Adding adds.
+diff --git a/src/sum.js b/src/total.js
+similarity index 100%
+rename from src/sum.js
+rename to src/total.js
+diff --git a/logo.png b/logo.png
+new file mode 100644
+index 0000000..4444444
+Binary files /dev/null and b/logo.png differ
 `;
 
 export interface Story {
@@ -106,7 +116,7 @@ async function finishedRun(test: TestConsole): Promise<string> {
   await ledger.confirm({
     key: 'push:1',
     externalId: 'b'.repeat(40),
-    url: 'https://github.com/acme/api/tree/agent/fix-add',
+    url: BRANCH_URL,
     evidence: {},
   });
   await finishRun(test.store, lease, { kind: 'succeeded', reasonCode: 'SUCCEEDED' }, 0.31);

@@ -49,6 +49,13 @@ describeWithTool('chromium', 'schedules and goals in the web console', () => {
     expect(await why.textContent()).toContain('token:operator');
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Pause…' }).waitFor();
+    // Why says the same times by the same clocks, and leads back here.
+    await page.goto(`${story.test.url}/why?ref=${story.schedule}`);
+    const summary = page.getByText('of route weekly-deps is active; its next time is');
+    await summary.locator('time').first().waitFor();
+    expect(await summary.textContent()).not.toMatch(/\dT\d/);
+    await page.getByRole('link', { name: 'open the schedule' }).click();
+    await page.getByRole('heading', { level: 1, name: 'weekly-deps' }).waitFor();
   });
 
   it('I2: counts a back-fill before it runs it, and shows how far it is', async () => {

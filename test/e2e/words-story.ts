@@ -55,6 +55,12 @@ async function takenOver(test: TestConsole): Promise<string> {
               renewed_at = clock_timestamp() - interval '20 seconds' where run_id = $1`,
       [run.runId],
     );
+    // It waited for an hour before: the timeline cuts that short.
+    await c.query(
+      `update headgate.run_event set at = at - interval '1 hour'
+        where run_id = $1 and reason_code = 'ADMITTED'`,
+      [run.runId],
+    );
     await c.query(
       "update headgate.attempt set started_at = clock_timestamp() - interval '50 seconds' where run_id = $1",
       [run.runId],

@@ -8,6 +8,15 @@ import { aWordsStory, DELIVERIES, DEMO, type WordsStory } from './words-story.js
 
 vi.setConfig(TIMEOUTS);
 
+/** Words that reach beyond the timeline's box. */
+const BEYOND_THE_TIMELINE = `[...document.querySelectorAll('[aria-label="Timeline"]')].flatMap((box) => {
+  const { left, right } = box.getBoundingClientRect();
+  return [...box.querySelectorAll('span')].filter((one) => one.offsetWidth > 0 && !one.closest('.hidden')).flatMap((one) => {
+    const at = one.getBoundingClientRect();
+    return at.left < left || at.right > right ? [one.textContent] : [];
+  });
+})`;
+
 describeWithTool('chromium', 'a person’s word in the web console', () => {
   let browser: Browser;
   let story: WordsStory;
@@ -105,6 +114,7 @@ describeWithTool('chromium', 'a person’s word in the web console', () => {
       ] as const) {
         await page.goto(story.test.url + path);
         await page.locator(seen).first().waitFor();
+        expect(await page.evaluate(BEYOND_THE_TIMELINE), name).toEqual([]);
         await window.inspect(name);
       }
       await page.goto(`${story.test.url}/runs/${open}`);

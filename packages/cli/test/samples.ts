@@ -49,6 +49,7 @@ export const RUN: RunDetail = {
   events: [],
   lineage: { hops: 0, chainRuns: 1, rootReceiptId: 'rcpt_01k' },
   promptDigest: null,
+  reasonMessage: null,
   feedback: null,
 };
 

@@ -64,6 +64,7 @@ const aDetail = (change: Partial<RunDetail> = {}): RunDetail => ({
   lease: null,
   lineage: { hops: 0, chainRuns: 1, rootReceiptId: 'rcpt_1' },
   promptDigest: null,
+  reasonMessage: null,
   feedback: null,
   attempts: [],
   operations: [],

@@ -1,9 +1,9 @@
 import type { ScheduleCount } from '@headgate/sdk';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { differs, wallClock } from '../src/parts/wall-clock.js';
 import { fieldOf, instantOfField, lastDay } from '../src/schedules/span.js';
 import { tallyOf } from '../src/schedules/tally.js';
-import { differs, wallClock } from '../src/schedules/wall-clock.js';
 
 describe('the clocks of a schedule’s zone', () => {
   it('tell the hour that comes twice apart', () => {

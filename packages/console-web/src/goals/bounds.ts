@@ -1,6 +1,6 @@
 /** How much of each bound a goal has used: a bound that is reached ends it. Pure. */
 import type { Goal } from '@headgate/sdk';
-import { usd } from '../parts/id.js';
+import { usd } from '../parts/amounts.js';
 import { duration, term } from '../parts/moment.js';
 
 export interface Bound {

@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { api } from '../api/client.js';
 import { usePages } from '../api/use-pages.js';
 import { useChanges } from '../live/live.js';
-import { usd } from '../parts/id.js';
+import { usd } from '../parts/amounts.js';
 import { Coming, Moment } from '../parts/moment.js';
 import { Older } from '../parts/older.js';
 import { Broken, Empty, Loading } from '../parts/states.js';

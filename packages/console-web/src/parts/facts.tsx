@@ -6,9 +6,15 @@ export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className={classes['facts']}>{children}</dl>;
 }
 
-export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+export function Fact(props: {
+  readonly name: string;
+  /** It takes the whole line: a sentence, not a value. */
+  readonly isLong?: boolean;
+  readonly children: ReactNode;
+}) {
+  const { name, isLong = false, children } = props;
   return (
-    <div>
+    <div className={isLong ? classes['long'] : undefined}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

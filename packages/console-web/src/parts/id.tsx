@@ -47,5 +47,3 @@ export function OutsideLink({ url, label }: { readonly url: string | null; reado
     </a>
   );
 }
-
-export const usd = (amount: number): string => `$${amount.toFixed(2)}`;

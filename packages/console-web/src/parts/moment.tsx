@@ -61,7 +61,7 @@ export function Moment({
   if (at === null) return <span className="quiet">–</span>;
   return (
     <time dateTime={at} title={at}>
-      {exact(at, new Date())}
+      <span className="nowrap">{exact(at, new Date())}</span>
       {isRelative && <Ago at={at} />}
     </time>
   );
@@ -70,13 +70,18 @@ export function Moment({
 function Ago({ at }: { readonly at: string }) {
   const now = useNowMs();
   const passed = now - Date.parse(at);
-  return <span className="quiet"> · {passed < 1_000 ? 'now' : `${duration(passed)} ago`}</span>;
+  return (
+    <span className="quiet">
+      {' '}
+      · <span className="nowrap">{passed < 1_000 ? 'now' : `${duration(passed)} ago`}</span>
+    </span>
+  );
 }
 
 /** Until something that lies ahead; what is due says so. */
 export function Coming({ at }: { readonly at: string }) {
   const left = Date.parse(at) - useNowMs();
-  return <span className="quiet">{left < 1_000 ? 'due' : `in ${duration(left)}`}</span>;
+  return <span className="quiet nowrap">{left < 1_000 ? 'due' : `in ${duration(left)}`}</span>;
 }
 
 /** How long something has lasted; it goes on counting while it has no end. */
@@ -84,5 +89,5 @@ export function Lasting({ from, to }: { readonly from: string | null; readonly t
   const now = useNowMs();
   if (from === null) return <span className="quiet">–</span>;
   const begun = Date.parse(from);
-  return <>{to === null ? duration(now - begun) : took(Date.parse(to) - begun)}</>;
+  return <span className="nowrap">{to === null ? duration(now - begun) : took(Date.parse(to) - begun)}</span>;
 }

@@ -10,9 +10,13 @@ export interface TableRow {
 export function Table(props: {
   readonly label: string;
   readonly columns: readonly string[];
+  /** Those of the columns that hold numbers: they stand by their last digit. */
+  readonly numbers?: readonly string[];
   readonly rows: readonly TableRow[];
 }) {
-  const { label, columns, rows } = props;
+  const { label, columns, numbers = [], rows } = props;
+  const classOf = (column: string | undefined): string | undefined =>
+    column !== undefined && numbers.includes(column) ? classes['number'] : undefined;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className={classes['scroll']} aria-label={label} tabIndex={0}>
@@ -20,7 +24,7 @@ export function Table(props: {
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column} scope="col">
+              <th key={column} scope="col" className={classOf(column)}>
                 {column}
               </th>
             ))}
@@ -30,7 +34,9 @@ export function Table(props: {
           {rows.map((row) => (
             <tr key={row.key}>
               {row.cells.map((cell, index) => (
-                <td key={columns[index]}>{cell}</td>
+                <td key={columns[index]} className={classOf(columns[index])}>
+                  {cell}
+                </td>
               ))}
             </tr>
           ))}

@@ -7,6 +7,7 @@ import { api } from '../api/client.js';
 import { usePages } from '../api/use-pages.js';
 import { Moment } from '../parts/moment.js';
 import { Older } from '../parts/older.js';
+import { Said } from '../parts/said.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import { OutcomeBadge } from '../parts/status.js';
 import { Told } from '../parts/told.js';
@@ -58,7 +59,11 @@ export function ReceiptsPage() {
           />
           {source !== undefined && (
             <Button size="xs" variant="default" onClick={() => set('source', null)}>
-              source {source} ✕
+              <span className={classes['chosen']} title={source}>
+                source {source}
+              </span>
+              <span aria-hidden="true">✕</span>
+              <span className="hidden">, take away</span>
             </Button>
           )}
         </fieldset>
@@ -68,12 +73,7 @@ export function ReceiptsPage() {
       ) : list.isError && receipts.length === 0 ? (
         <Broken fault={list.error} onRetry={() => void list.refetch()} />
       ) : receipts.length === 0 && !list.hasNextPage ? (
-        <Empty title="Nothing has arrived.">
-          <p>
-            A webhook goes to <code>/webhooks/{'{source}'}</code>; a schedule ticks by itself. Try:{' '}
-            <code>npx headgate send check_run.completed</code>
-          </p>
-        </Empty>
+        <NoReceipt isFiltered={outcome !== undefined || source !== undefined} />
       ) : (
         <ol className={classes['list']}>
           {receipts.map((receipt) => (
@@ -83,6 +83,24 @@ export function ReceiptsPage() {
       )}
       <Older list={list} what="receipts" />
     </>
+  );
+}
+
+function NoReceipt({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Empty title="No receipt is like that.">
+        <p>Take a filter away: every signal that arrived has a receipt.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing has arrived.">
+      <p>
+        A webhook goes to <code>/webhooks/{'{source}'}</code>; a schedule ticks by itself. Try:{' '}
+        <code>npx headgate send check_run.completed</code>
+      </p>
+    </Empty>
   );
 }
 
@@ -104,9 +122,11 @@ function ReceiptRow({
         <button type="button" className={classes['source']} onClick={() => onSource(delivery.source)}>
           {delivery.source}
         </button>
+        <About receipt={receipt} />
       </span>
       <span className={classes['reason']}>
-        <b>{receipt.reasonCode}</b> {receipt.message} <span className="quiet">rule {receipt.rule}</span>
+        <b>{receipt.reasonCode}</b> <Said text={receipt.message} />{' '}
+        <span className="quiet nowrap">rule {receipt.rule}</span>
         {receipt.feedback !== null && (
           <span className={classes['told']}>
             <Told feedback={receipt.feedback} />
@@ -124,5 +144,15 @@ function ReceiptRow({
         <Moment at={receipt.createdAt} />
       </span>
     </li>
+  );
+}
+
+/** Which work it is about; what led to none is known by its delivery. */
+function About({ receipt: { domain, delivery } }: { readonly receipt: Receipt }) {
+  const about = domain.workKey ?? delivery.eventId;
+  return (
+    <span className={`mono ${classes['about']}`} title={about}>
+      {about}
+    </span>
   );
 }

@@ -34,7 +34,7 @@ function Asked({ run, approval }: { readonly run: RunDetail; readonly approval: 
             , for <span className="mono">{requester}</span>
           </>
         )}
-        ; open until <Moment at={expiresAt} /> <Coming at={expiresAt} />.
+        ; open until <Moment at={expiresAt} />, <Coming at={expiresAt} />.
         {fourEyes && ' Whoever asked for the work may not agree to it.'}
       </p>
       <NotAllowed run={run} />
@@ -68,7 +68,7 @@ export function Binding({ approval }: { readonly approval: Approval }) {
       )}
       <Fact name="policy">version {policyVersion}</Fact>
       {operations.map((one) => (
-        <Fact key={`${one.kind} ${one.ref}`} name={one.kind}>
+        <Fact key={`${one.kind} ${one.ref}`} name={one.kind} isLong>
           <Id value={one.commitSha} label={one.commitSha.slice(0, 12)} /> to{' '}
           <span className="mono">{one.ref.replace(/^refs\/heads\//, '')}</span> of {one.repository},{' '}
           {one.expectedOldSha === null ? (

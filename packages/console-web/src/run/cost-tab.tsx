@@ -1,6 +1,6 @@
 import type { RunDetail } from '@headgate/sdk';
-import { usd } from '../parts/id.js';
-import { Moment } from '../parts/moment.js';
+import { counted, sizeWords, usd } from '../parts/amounts.js';
+import { duration, Moment } from '../parts/moment.js';
 import { Table } from '../parts/table.js';
 import classes from './cost.module.css';
 
@@ -29,6 +29,7 @@ export function CostTab({ run }: { readonly run: RunDetail }) {
         <Table
           label="Cost by attempt"
           columns={['Attempt', 'Status', 'Started', 'Finished', 'Cost']}
+          numbers={['Cost']}
           rows={run.attempts.map((one) => ({
             key: one.id,
             cells: [
@@ -52,10 +53,13 @@ function ByModel({ run: { usage } }: { readonly run: RunDetail }) {
       <Table
         label="Cost by model"
         columns={['Model', 'Input tokens', 'Output tokens', 'Cost']}
+        numbers={['Input tokens', 'Output tokens', 'Cost']}
         rows={usage.byModel.map((one) => ({
           key: one.model ?? 'unnamed',
           cells: [
-            one.model ?? 'unnamed',
+            <span key="model" className="mono">
+              {one.model ?? 'unnamed'}
+            </span>,
             one.inputTokens.toLocaleString('en'),
             one.outputTokens.toLocaleString('en'),
             usd(one.costUsd),
@@ -63,9 +67,8 @@ function ByModel({ run: { usage } }: { readonly run: RunDetail }) {
         }))}
       />
       <p className="quiet">
-        {usage.providerCalls} provider calls, {Math.round(usage.toolMs / 1_000)} s in tools,{' '}
-        {Math.round(usage.cpuMs / 1_000)} s of processor, {usage.artifactBytes.toLocaleString('en')} bytes
-        kept.
+        {counted(usage.providerCalls, 'provider call')}, {duration(usage.toolMs)} in tools,{' '}
+        {duration(usage.cpuMs)} of processor, {sizeWords(usage.artifactBytes)} kept.
       </p>
     </>
   );

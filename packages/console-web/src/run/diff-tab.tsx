@@ -2,9 +2,9 @@ import type { Artifact, RunDetail } from '@headgate/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { api } from '../api/client.js';
+import { sizeWords } from '../parts/amounts.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import classes from './diff.module.css';
-import { sizeWords } from './log-tab.js';
 import { type DiffFile, type DiffLine, parseDiff } from './parse-diff.js';
 import { useResult } from './verification-tab.js';
 
@@ -36,10 +36,10 @@ function NoDiff({ run, verdict }: { readonly run: RunDetail; readonly verdict: s
   return (
     <Empty title="There is no diff.">
       <p>
-        {run.finishedAt === null
-          ? 'It is collected when the agent has ended, before anything is verified.'
-          : verdict === 'changes'
-            ? 'The result is sealed, but its diff lies with the worker that made it.'
+        {verdict === 'changes'
+          ? 'The result is sealed, but its diff lies with the worker that made it.'
+          : run.finishedAt === null
+            ? 'It is collected when the agent has ended, before anything is verified.'
             : 'The run ended before its changes were collected.'}
       </p>
     </Empty>
@@ -106,19 +106,22 @@ function FileDiff({ file, isOpenAtFirst }: { readonly file: DiffFile; readonly i
           {file.path}
         </span>{' '}
         {file.change !== 'modified' && <b>{file.change}</b>}{' '}
-        <Counts added={file.added} removed={file.removed} />
+        {file.added + file.removed > 0 && <Counts added={file.added} removed={file.removed} />}
       </summary>
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         <section className={classes['lines']} tabIndex={0} aria-label={`Diff of ${file.path}`}>
-          {file.isBinary && <p className="quiet">A binary file.</p>}
-          <table>
-            <tbody>
-              {file.lines.slice(0, shown).map((line, index) => (
-                <Line key={index} line={line} />
-              ))}
-            </tbody>
-          </table>
+          {file.lines.length === 0 ? (
+            <p className={classes['without']}>{withoutLines(file)}</p>
+          ) : (
+            <table>
+              <tbody>
+                {file.lines.slice(0, shown).map((line, index) => (
+                  <Line key={index} line={line} />
+                ))}
+              </tbody>
+            </table>
+          )}
           {left > 0 && (
             <button type="button" className={classes['more']} onClick={() => setShown(shown * 4)}>
               {left} more lines
@@ -128,6 +131,12 @@ function FileDiff({ file, isOpenAtFirst }: { readonly file: DiffFile; readonly i
       )}
     </details>
   );
+}
+
+/** What changed in a file of whose lines none did. */
+function withoutLines({ isBinary, change }: DiffFile): string {
+  if (isBinary) return 'A binary file.';
+  return change === 'renamed' ? 'Nothing but its name changed.' : 'An empty file.';
 }
 
 const SIGNS: Readonly<Record<DiffLine['kind'], string>> = {

@@ -1,5 +1,6 @@
 import type { RunDetail } from '@headgate/sdk';
 import { Table } from '../parts/table.js';
+import { browserZone } from '../parts/wall-clock.js';
 
 const two = (n: number): string => String(n).padStart(2, '0');
 
@@ -14,7 +15,7 @@ export function EventsTab({ run }: { readonly run: RunDetail }) {
   return (
     <Table
       label="Events, oldest first"
-      columns={['At', 'Event', 'Step', 'Reason', 'Actor', 'Attempt', 'Fencing token']}
+      columns={[`At, ${browserZone()}`, 'Event', 'Step', 'Reason', 'Actor', 'Attempt', 'Fencing token']}
       rows={run.events.map((event) => ({
         key: event.id,
         cells: [

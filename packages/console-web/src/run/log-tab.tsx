@@ -3,6 +3,7 @@ import type { LogFile, RunDetail } from '@headgate/sdk';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../api/client.js';
+import { sizeWords } from '../parts/amounts.js';
 import { Moment } from '../parts/moment.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import { commandsSeen, evidenceOf } from './evidence.js';
@@ -103,22 +104,20 @@ function commandOf(run: RunDetail, file: LogFile): string {
   return commandsSeen(evidenceOf(attempt?.evidence, file.step))[file.number - 1]?.command ?? file.name;
 }
 
-export function sizeWords(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${(bytes / 1_000).toFixed(1)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
 function NoLog({ run }: { readonly run: RunDetail }) {
   return (
-    <Empty title="No log yet.">
-      <p>
-        {run.publicStatus === 'waiting'
-          ? 'The run waits. Once a worker has it, what its setup, its agent and its verification say is read here as they say it.'
-          : run.attempts.length === 0
-            ? 'No worker has had it.'
-            : 'The worker has started no command yet, or its logs are past their retention.'}
-      </p>
+    <Empty title={run.finishedAt === null ? 'No log yet.' : 'There is no log.'}>
+      <p>{withoutLog(run)}</p>
     </Empty>
   );
+}
+
+function withoutLog({ publicStatus, attempts, finishedAt }: RunDetail): string {
+  if (publicStatus === 'waiting') {
+    return 'The run waits. Once a worker has it, what its setup, its agent and its verification say is read here as they say it.';
+  }
+  if (attempts.length === 0) return 'It ended before a worker had it.';
+  return finishedAt === null
+    ? 'The worker has started no command yet.'
+    : 'Its attempt ended before a command began, or its logs are past their retention.';
 }

@@ -6,9 +6,12 @@ import { Link } from 'react-router';
 import { Fact, Facts } from '../parts/facts.js';
 import { Id, OutsideLink } from '../parts/id.js';
 import { Lasting, Moment } from '../parts/moment.js';
+import { Said } from '../parts/said.js';
 import { StatusBadge, words } from '../parts/status.js';
 import { Told } from '../parts/told.js';
+import { shortKey } from '../parts/work-key.js';
 import { ApprovalBox } from './approval.js';
+import { hasReason, Reason } from './reason.js';
 import classes from './run.module.css';
 import { RunActions } from './run-actions.js';
 
@@ -18,13 +21,17 @@ export function RunHead({ run }: { readonly run: RunDetail }) {
       <div className={classes['title']}>
         <div>
           <p className="quiet">
-            <Link to="/">Runs</Link> / {run.repository ?? run.tenant}
+            <Link to="/">Runs</Link> / {run.repository ?? run.tenant}{' '}
+            <span className="mono">
+              {shortKey(run.workKey)} @ {run.inputVersion.slice(0, 10)}
+            </span>
           </p>
           <h1>{run.route}</h1>
           <p className={classes['standing']}>
             <StatusBadge status={run.publicStatus} />
             <span>{sentenceOf(run)}</span>
           </p>
+          {hasReason(run) && <Reason run={run} />}
           {run.kind === 'observation' && (
             <p className="quiet">◎ An observation for a goal: no agent, no result, no cost.</p>
           )}
@@ -40,10 +47,9 @@ export function RunHead({ run }: { readonly run: RunDetail }) {
 
 /** One sentence; what waits is said in a box of its own. */
 function sentenceOf(run: RunDetail): ReactNode {
-  const last = run.attempts.at(-1);
   switch (run.publicStatus) {
     case 'waiting':
-      return words(run.status);
+      return WAITS[run.status] ?? words(run.status);
     case 'running':
       return (
         <>
@@ -58,20 +64,30 @@ function sentenceOf(run: RunDetail): ReactNode {
         </>
       );
     default:
-      return (
+      return run.startedAt === null ? null : (
         <>
-          <b>{run.reasonCode}</b> {last?.detail ?? ''}
+          after <Lasting from={run.startedAt} to={run.finishedAt} />
         </>
       );
   }
 }
+
+/** "Waiting" stands before it. */
+const WAITS: Readonly<Partial<Record<RunDetail['status'], string>>> = {
+  QUEUED: 'in the queue',
+  WAITING_APPROVAL: 'for a person',
+  WAITING_CAPACITY: 'put off',
+};
 
 function Published({ run }: { readonly run: RunDetail }) {
   const linked = run.operations.findLast((one) => one.status === 'confirmed' && one.url !== null);
   if (linked !== undefined) {
     return (
       <>
-        {words(linked.kind)} <OutsideLink url={linked.url} label={linked.url ?? linked.key} />
+        pushed{' '}
+        <span className="mono">
+          <OutsideLink url={linked.url} label={run.branch ?? linked.url ?? linked.key} />
+        </span>
       </>
     );
   }
@@ -84,17 +100,21 @@ function Published({ run }: { readonly run: RunDetail }) {
 }
 
 export function WaitingBox({ waiting }: { readonly waiting: NonNullable<RunDetail['waiting']> }) {
+  const { reasonCode, message, wouldStartWhen, since, until } = waiting;
   return (
     <section aria-label="What it waits for" className={classes['waiting']}>
       <p>
-        <b>{waiting.reasonCode === 'READY' ? 'Its turn' : waiting.reasonCode}</b> {waiting.message}
+        <b>{reasonCode === 'READY' ? 'Its turn' : reasonCode}</b> <Said text={message} />
       </p>
-      <p>Starts when: {waiting.wouldStartWhen}</p>
+      <p>
+        {/* A person may be asked about what is done already. */}
+        {reasonCode === 'APPROVAL_REQUIRED' ? 'Goes on when' : 'Starts when'}: <Said text={wouldStartWhen} />
+      </p>
       <p className="quiet">
-        since <Moment at={waiting.since} isRelative />
-        {waiting.until !== null && (
+        since <Moment at={since} isRelative />
+        {until !== null && !wouldStartWhen.includes(until) && (
           <>
-            , until <Moment at={waiting.until} />
+            , until <Moment at={until} />
           </>
         )}
       </p>
@@ -159,8 +179,8 @@ function Chain({ run: { lineage, receiptId } }: { readonly run: RunDetail }) {
   const { hops, chainRuns, rootReceiptId } = lineage;
   return (
     <>
-      {hops === 0 ? 'no push of ours before it' : `${hops} pushes of ours before it`}, run {chainRuns} of its
-      task
+      {hops === 0 ? 'no push' : hops === 1 ? '1 push' : `${hops} pushes`} of ours before it, run {chainRuns}{' '}
+      of its task
       {rootReceiptId !== receiptId && (
         <>
           , <Link to={`/why?ref=${rootReceiptId}`}>where it began</Link>

@@ -49,7 +49,7 @@ export function RunPage() {
         onChange={(next) => setParams(next === null ? {} : { tab: next }, { replace: true })}
         className={classes['tabs'] ?? ''}
       >
-        <Tabs.List ref={tabs} aria-label="About this run">
+        <Tabs.List ref={tabs} className={classes['list'] ?? ''} aria-label="About this run">
           {TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {one}

@@ -2,7 +2,7 @@
  * A lane for what it waited and one for each attempt: stages as bars, side effects as pins, renewals of the lease as ticks
  * below, its end, loss and takeover as marks.
  */
-import type { AttemptLease, RunDetail } from '@headgate/sdk';
+import type { AttemptLease, RunAttempt, RunDetail } from '@headgate/sdk';
 import { useMemo } from 'react';
 import { duration, exact, took, useNowMs } from '../parts/moment.js';
 import { words } from '../parts/status.js';
@@ -43,8 +43,13 @@ function LaneRow({ lane, scale }: { readonly lane: Lane; readonly scale: Scale }
         ))}
         {attempt === null &&
           scale.cuts.map((cut) => (
-            <span key={cut.at} className={classes['cut']} style={{ left: `${cut.at}%` }} aria-hidden="true">
-              ⋯ {duration(cut.ms)} ⋯
+            <span
+              key={cut.at}
+              className={classes['cut']}
+              style={{ left: `${cut.at}%`, transform: `translateX(-${cut.at}%)` }}
+              aria-hidden="true"
+            >
+              {duration(cut.ms)}
             </span>
           ))}
         {pins.map((pin) => (
@@ -102,30 +107,39 @@ function LeaseMarks({ lane, scale }: { readonly lane: Lane; readonly scale: Scal
 }
 
 function LaneName({ lane: { attempt, leaseUntilMs, hasTakenOver } }: { readonly lane: Lane }) {
-  if (attempt === null) return <span className={classes['name']}>in the queue</span>;
+  if (attempt === null) return <span className={classes['name']}>waiting</span>;
   return (
     <span className={classes['name']}>
-      attempt {attempt.number} <b>{attempt.status}</b>
-      <span className="quiet">
-        {hasTakenOver && ', took over,'} token {attempt.fencingToken}
-        <span className={classes['renewed']}>{renewedWords(attempt.lease)}</span>
-        {leaseUntilMs !== null && ` lease until ${clock(leaseUntilMs)}`}
+      attempt {attempt.number} <b>{attempt.status}</b> {reasonOf(attempt)}
+      <span className={`quiet ${classes['held']}`}>
+        {hasTakenOver && 'took over, '}token {attempt.fencingToken}
+        {renewedWords(attempt.lease)}
+        {leaseUntilMs !== null && `, lease until ${clock(leaseUntilMs)}`}
       </span>
     </span>
   );
 }
 
+/** What its status does not say; what was said of it stands in the title. */
+const reasonOf = ({ status, reasonCode, detail }: RunAttempt) =>
+  status === 'succeeded' || reasonCode === null ? null : (
+    <span className={classes['why']} title={detail ?? ''}>
+      {reasonCode}
+    </span>
+  );
+
 function renewedWords({ renewals, renewedAt, beatMs }: AttemptLease): string {
   if (renewals === null) return '';
-  if (renewals === 0 || renewedAt === null) return 'lease never renewed';
+  if (renewals === 0 || renewedAt === null) return ', lease never renewed';
   const times = renewals === 1 ? 'once' : `${renewals} times`;
   const apart = renewals > 1 && beatMs !== null ? `, ${(beatMs / 1_000).toFixed(1)} s apart on average` : '';
-  return `renewed ${times}, last ${exact(renewedAt, new Date())}${apart}`;
+  return `, renewed ${times}, last ${exact(renewedAt, new Date())}${apart}`;
 }
 
 function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) {
   const left = scale.place(bar.fromMs);
   const width = Math.max(0.3, scale.place(bar.toMs) - left);
+  const isCut = scale.cuts.some(({ at }) => at > left && at < left + width);
   return (
     <span
       className={`${classes['bar']} ${classes[bar.stage] ?? ''} ${bar.isOpen ? classes['open'] : ''}`}
@@ -133,7 +147,7 @@ function StageBar({ bar, scale }: { readonly bar: Bar; readonly scale: Scale }) 
       title={barWords(bar)}
       aria-hidden="true"
     >
-      <span className={classes['stage']}>{words(bar.stage)}</span>
+      <span className={`${classes['stage']} ${isCut ? classes['besideCut'] : ''}`}>{words(bar.stage)}</span>
     </span>
   );
 }

@@ -27,7 +27,7 @@ export function VerificationTab({ run }: { readonly run: RunDetail }) {
   const setup = commandsSeen(evidenceOf(last?.evidence, 'setup'));
   if (verify.length === 0 && setup.length === 0 && result === null) {
     return (
-      <Empty title="Nothing has been verified yet.">
+      <Empty title={run.finishedAt === null ? 'Nothing has been verified yet.' : 'Nothing was verified.'}>
         <p>
           A route’s <code>verify</code> commands run after the agent, before anything is published.
         </p>

@@ -1,5 +1,5 @@
 import type { Overview } from '@headgate/sdk';
-import { usd } from '../parts/id.js';
+import { usd } from '../parts/amounts.js';
 import { Lasting } from '../parts/moment.js';
 import classes from './runs.module.css';
 

@@ -30,6 +30,7 @@ export function FilterBar({
       size="xs"
       className={classes['filter'] ?? ''}
       aria-label={name}
+      title={filters[name] ?? ''}
       placeholder={all}
       data={withChosen(options, filters[name])}
       value={filters[name] ?? null}

@@ -8,9 +8,10 @@ import { useMediaQuery } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Link } from 'react-router';
-import { usd } from '../parts/id.js';
+import { usd } from '../parts/amounts.js';
 import { Moment } from '../parts/moment.js';
 import { StatusBadge } from '../parts/status.js';
+import { shortKey } from '../parts/work-key.js';
 import { useKeys } from '../shell/keys.js';
 import classes from './runs.module.css';
 import { Situation } from './situation.js';
@@ -143,21 +144,16 @@ function RunRow(props: {
       <span className={classes['status']}>
         <StatusBadge status={run.publicStatus} />
       </span>
-      <span className={classes['route']}>
+      <span className={classes['route']} title={run.route}>
         <Link to={`/runs/${run.id}`} data-row-link={index}>
           {run.route}
         </Link>
       </span>
-      <span className={classes['where']} title={run.workKey}>
-        {run.repository}{' '}
-        <span className="quiet mono">
-          {shortKey(run.workKey)} @ {run.inputVersion.slice(0, 10)}
-        </span>
-      </span>
-      <span className={classes['now']}>
+      <Where run={run} />
+      <span className={classes['now']} title={run.waiting?.message}>
         <Situation run={run} />
       </span>
-      <span className={classes['cost']}>{usd(run.cost.actualUsd)}</span>
+      <span className={classes['cost']}>{run.attempt > 0 && usd(run.cost.actualUsd)}</span>
       <span className={classes['time']}>
         <Moment at={run.statusAt} />
       </span>
@@ -165,8 +161,16 @@ function RunRow(props: {
   );
 }
 
-/** Without the repository, which stands before it: `pr/7/check/unit`. */
-const shortKey = (workKey: string): string => workKey.replace(/^(?:\d+|git:[0-9a-f]{32})\//, '');
+/** Of a long repository and a long key each keeps its beginning. */
+function Where({ run: { repository, workKey, inputVersion } }: { readonly run: Run }) {
+  const key = `${shortKey(workKey)} @ ${inputVersion.slice(0, 10)}`;
+  return (
+    <span className={classes['where']} title={`${repository ?? ''} ${workKey} @ ${inputVersion}`.trim()}>
+      {repository !== null && <span>{repository}</span>}
+      <span className="quiet mono">{key}</span>
+    </span>
+  );
+}
 
 /** j and k move, Enter follows the link that has the focus, x chooses. */
 function useRowKeys(

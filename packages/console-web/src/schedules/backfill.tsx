@@ -7,10 +7,10 @@ import { useAct } from '../api/use-act.js';
 import { Dialog } from '../parts/dialog.js';
 import { Moment } from '../parts/moment.js';
 import { Refused } from '../parts/states.js';
+import { browserZone } from '../parts/wall-clock.js';
 import { type Asked, AskedFields, NOTHING_ASKED, requestOf } from './asked.js';
 import classes from './schedule.module.css';
 import { instantOfField, lastDay, type SpanFields } from './span.js';
-import { browserZone } from './wall-clock.js';
 
 export function Backfill({ schedule }: { readonly schedule: ScheduleDetail }) {
   const [isAsking, setAsking] = useState(false);

@@ -2,10 +2,10 @@
 import type { ScheduleDetail, ScheduleTick } from '@headgate/sdk';
 import { Link } from 'react-router';
 import { Coming, Moment } from '../parts/moment.js';
+import { browserZone, differs, wallClock } from '../parts/wall-clock.js';
 import { BucketBadge } from './bucket-badge.js';
 import { ORIGINS } from './contract.js';
 import classes from './schedule.module.css';
-import { browserZone, differs, wallClock } from './wall-clock.js';
 
 export function Ticks({
   schedule: { recent, next, timezone, state },

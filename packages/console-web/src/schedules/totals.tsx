@@ -14,6 +14,7 @@ export function Totals({ counts }: { readonly counts: readonly ScheduleCount[] }
       <Table
         label="Nominal times by what became of them"
         columns={['Whose', ...buckets, 'in all']}
+        numbers={[...buckets, 'in all']}
         rows={rows.map(({ origin, totals, sum }) => ({
           key: origin,
           cells: [

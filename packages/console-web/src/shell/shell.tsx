@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { Link, NavLink, Outlet, useLocation, useNavigate } from 'react-router';
 import { signOut } from '../api/client.js';
 import { useCurrentInView } from '../parts/current-in-view.js';
+import { browserZone } from '../parts/wall-clock.js';
 import { useCaller } from '../session/signed-in.js';
 import { useKeys } from './keys.js';
 import { KeysHelp } from './keys-help.js';
@@ -30,9 +31,9 @@ export function Shell() {
           Headgate
         </Link>
         <nav ref={nav} aria-label="Pages" className={classes['nav']}>
-          <NavLink to="/" end>
+          <Link to="/" aria-current={/^\/(runs\/|$)/.test(pathname) ? 'page' : undefined}>
             Runs
-          </NavLink>
+          </Link>
           <NavLink to="/why">Why</NavLink>
           <NavLink to="/receipts">Receipts</NavLink>
           <NavLink to="/schedules">Schedules</NavLink>
@@ -79,6 +80,7 @@ function CallerMenu({ onHelp }: { readonly onHelp: () => void }) {
           {caller.role}
           {caller.tenant !== null && ` of ${caller.tenant}`}
         </Menu.Label>
+        <Menu.Label>clocks of {browserZone()}</Menu.Label>
         <ThemeItems />
         <Menu.Divider />
         <Menu.Item onClick={onHelp}>Keys (?)</Menu.Item>

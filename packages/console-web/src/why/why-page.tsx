@@ -5,6 +5,7 @@ import { api } from '../api/client.js';
 import { useChanges } from '../live/live.js';
 import { Id } from '../parts/id.js';
 import { exact } from '../parts/moment.js';
+import { Said } from '../parts/said.js';
 import { Broken, Empty, Loading } from '../parts/states.js';
 import { OutcomeBadge } from '../parts/status.js';
 import { WaitingBox } from '../run/run-head.js';
@@ -69,9 +70,11 @@ function Answer({ ref_: ref }: { readonly ref_: string }) {
       <title>{`Why ${ref} · Headgate`}</title>
       <h1 className={classes['ref']}>
         <span className="quiet">why</span> <Id value={data.ref} />
-        {data.kind !== 'none' && <span className={classes['kind']}>{data.kind}</span>}
+        {data.kind !== 'none' && <Kind answer={data} />}
       </h1>
-      <p className={classes['summary']}>{data.summary}</p>
+      <p className={classes['summary']}>
+        <Said text={data.summary} />
+      </p>
       {data.waiting !== null && <WaitingBox waiting={data.waiting} />}
       {data.kind === 'none' ? <NothingArrived answer={data} /> : <Chain answer={data} />}
       {data.kind !== 'none' && <Candidates answer={data} />}
@@ -79,12 +82,30 @@ function Answer({ ref_: ref }: { readonly ref_: string }) {
   );
 }
 
+/** What has a page of its own leads to it. */
+function Kind({ answer: { kind, ref } }: { readonly answer: Explanation }) {
+  const page = PAGES[kind];
+  return page === undefined ? (
+    <span className={classes['kind']}>{kind}</span>
+  ) : (
+    <Link className={classes['kind']} to={`${page}/${ref}`}>
+      open the {kind}
+    </Link>
+  );
+}
+
+const PAGES: Readonly<Partial<Record<Explanation['kind'], string>>> = {
+  run: '/runs',
+  schedule: '/schedules',
+  goal: '/goals',
+};
+
 function Chain({ answer }: { readonly answer: Explanation }) {
   return (
     <ol className={classes['chain']} aria-label="What led to it, oldest first">
       {chainOf(answer.steps).map(({ step, below }, index) => (
         <li key={keyOf(step, index)}>
-          <StepLine step={step} />
+          <StepLine step={step} isHead />
           {below.length > 0 && (
             <ol>
               {below.map((one, at) => (
@@ -103,7 +124,12 @@ function Chain({ answer }: { readonly answer: Explanation }) {
 const keyOf = (step: ExplanationStep, index: number): string =>
   `${step.receiptId ?? step.runId ?? ''}-${step.type}-${step.at}-${index}`;
 
-function StepLine({ step }: { readonly step: ExplanationStep }) {
+function StepLine(props: {
+  readonly step: ExplanationStep;
+  /** It hangs below no other step. */
+  readonly isHead?: boolean;
+}) {
+  const { step, isHead = false } = props;
   return (
     <div className={classes['step']}>
       <time dateTime={step.at} title={step.at}>
@@ -123,7 +149,7 @@ function StepLine({ step }: { readonly step: ExplanationStep }) {
             </span>
           )}
         </span>{' '}
-        {step.message}
+        <Said text={step.message} />
         <span className={classes['rule']}>
           {step.rule !== null && (
             <>
@@ -135,7 +161,7 @@ function StepLine({ step }: { readonly step: ExplanationStep }) {
               by <span className="mono">{step.actor}</span>{' '}
             </>
           )}
-          {isDecision(step) && step.runId !== null && (
+          {(isHead || isDecision(step)) && step.runId !== null && (
             <Link to={`/runs/${step.runId}`} className="mono">
               {step.runId}
             </Link>
@@ -172,7 +198,9 @@ function NothingArrived({ answer }: { readonly answer: Explanation }) {
         <h2>What to check</h2>
         <ol>
           {checks.map((one) => (
-            <li key={one.id}>{one.label}</li>
+            <li key={one.id}>
+              <Said text={one.label} />
+            </li>
           ))}
         </ol>
       </section>
@@ -183,7 +211,9 @@ function NothingArrived({ answer }: { readonly answer: Explanation }) {
             {sources.map((one) => (
               <div key={one.id}>
                 <dt className="mono">{one.id}</dt>
-                <dd>{one.label}</dd>
+                <dd>
+                  <Said text={one.label} />
+                </dd>
               </div>
             ))}
           </dl>

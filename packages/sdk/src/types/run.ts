@@ -171,6 +171,8 @@ export interface RunEvent {
 }
 
 export interface RunDetail extends Run {
+  /** What its reasonCode means, and what was said of it. Null: it has none. */
+  readonly reasonMessage: string | null;
   /** What can be done with it now. */
   readonly actions: RunAction[];
   /** Null: no person was ever asked about it. */

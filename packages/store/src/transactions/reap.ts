@@ -17,6 +17,7 @@
 import {
   decideRetry,
   finishPath,
+  formatId,
   isCancelling,
   isTerminal,
   type LeaseId,
@@ -190,7 +191,7 @@ function endingOf(run: LockedRun, lease: ExpiredLease, options: ReapOptions): En
     : retry.kind === 'retry'
       ? reasonCode
       : retry.reasonCode;
-  const detail = `worker ${lease.workerId} did not renew lease ${lease.leaseId}`;
+  const detail = `worker ${formatId('wkr', lease.workerId)} did not renew lease ${formatId('lease', lease.leaseId)}`;
   return {
     runId: run.runId,
     passed: [],

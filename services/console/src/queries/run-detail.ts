@@ -6,6 +6,7 @@ import {
   type ReceiptId,
   type RunId,
   type RunStatus,
+  sentence,
 } from '@headgate/domain';
 import type { RunDetail, RunEvent, RunLease, RunOperation, RunUsage } from '@headgate/sdk';
 import { approvals, type Connection } from '@headgate/store';
@@ -43,22 +44,31 @@ export async function runDetail(
   };
 }
 
-/** Where it came from, and what its agent is told. */
-async function originOf(c: Connection, runId: RunId): Promise<Pick<RunDetail, 'lineage' | 'promptDigest'>> {
+/** Where it came from, what its agent is told, and what is said of how it stands. */
+async function originOf(
+  c: Connection,
+  runId: RunId,
+): Promise<Pick<RunDetail, 'lineage' | 'promptDigest' | 'reasonMessage'>> {
   const [row] = await rows<{
     hops: number;
     chainRuns: number;
     rootReceiptId: ReceiptId;
     promptDigest: string | null;
+    reasonCode: ReasonCode | null;
+    detail: string | null;
   }>(
     c,
     sql`select hops, chain_runs as "chainRuns", coalesce(root_receipt_id, receipt_id) as "rootReceiptId",
-               spec->>'promptDigest' as "promptDigest"
+               spec->>'promptDigest' as "promptDigest", reason_code as "reasonCode", reason_detail as detail
           from headgate.run where id = ${runId}::uuid`,
   );
   if (row === undefined) throw new Error('a run without its row');
-  const { promptDigest, ...lineage } = row;
-  return { lineage: { ...lineage, rootReceiptId: formatId('rcpt', row.rootReceiptId) }, promptDigest };
+  const { promptDigest, hops, chainRuns, rootReceiptId, reasonCode, detail } = row;
+  return {
+    lineage: { hops, chainRuns, rootReceiptId: formatId('rcpt', rootReceiptId) },
+    promptDigest,
+    reasonMessage: reasonCode === null ? null : sentence(reasonCode, { detail }),
+  };
 }
 
 async function leaseOf(c: Connection, runId: RunId): Promise<RunLease | null> {

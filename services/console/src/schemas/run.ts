@@ -173,6 +173,7 @@ export const runDetailSchema = shapeOf<RunDetail>()(
         rootReceiptId: z.string(),
       }),
       promptDigest: z.string().nullable(),
+      reasonMessage: z.string().nullable(),
       feedback: orNull(feedbackSchema),
     })
     .openapi('RunDetail'),
