@@ -8,13 +8,14 @@ import { aWordsStory, DELIVERIES, DEMO, type WordsStory } from './words-story.js
 
 vi.setConfig(TIMEOUTS);
 
-/** Words that reach beyond the timeline's box. */
-const BEYOND_THE_TIMELINE = `[...document.querySelectorAll('[aria-label="Timeline"]')].flatMap((box) => {
-  const { left, right } = box.getBoundingClientRect();
-  return [...box.querySelectorAll('span')].filter((one) => one.offsetWidth > 0 && !one.closest('.hidden')).flatMap((one) => {
-    const at = one.getBoundingClientRect();
-    return at.left < left || at.right > right ? [one.textContent] : [];
-  });
+/** Words that reach beyond their lane of the timeline; a bar cuts its own, and a pin has its middle on the instant. */
+const BEYOND_A_LANE = `[...document.querySelectorAll('[aria-label="Timeline"] li > div')].flatMap((lane) => {
+  const { left, right } = lane.getBoundingClientRect();
+  return [...lane.children].filter((one) => one.querySelector('span') === null && !one.matches('.hidden'))
+    .flatMap((one) => {
+      const at = one.getBoundingClientRect();
+      return at.left < left - 3 || at.right > right + 3 ? [one.textContent] : [];
+    });
 })`;
 
 describeWithTool('chromium', 'a person’s word in the web console', () => {
@@ -114,7 +115,7 @@ describeWithTool('chromium', 'a person’s word in the web console', () => {
       ] as const) {
         await page.goto(story.test.url + path);
         await page.locator(seen).first().waitFor();
-        expect(await page.evaluate(BEYOND_THE_TIMELINE), name).toEqual([]);
+        expect(await page.evaluate(BEYOND_A_LANE), name).toEqual([]);
         await window.inspect(name);
       }
       await page.goto(`${story.test.url}/runs/${open}`);
