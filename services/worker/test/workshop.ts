@@ -160,17 +160,21 @@ export async function workshop(options: WorkshopOptions = {}): Promise<Workshop>
   };
 }
 
-/** Dispatched by this, or by a worker of the test that had a slot free and was quicker. */
+/**
+ * Dispatched by this, or by a worker of the test that had a slot free and was quicker. Again where a worker's claim or verdict
+ * holds the item's lock just then: a dispatch passes it over.
+ */
 async function dispatched(db: TestStore, run: SeededRun): Promise<void> {
-  const [mine] = await dispatchRuns(db, [run]);
-  if (mine !== undefined) return;
-  const waiting = await db.service.use((c) =>
-    c.query<{ state: string }>(
-      "select state from headgate.queue_item where run_id = $1 and state <> 'dispatched'",
-      [run.runId],
-    ),
+  await eventually(
+    async () => {
+      if ((await dispatchRuns(db, [run]))[0] !== undefined) return true;
+      const waiting = await db.service.use((c) =>
+        c.query("select 1 from headgate.queue_item where run_id = $1 and state <> 'dispatched'", [run.runId]),
+      );
+      return waiting.length === 0;
+    },
+    { what: `run ${run.runId} is dispatched` },
   );
-  if (waiting.length > 0) throw new Error(`run ${run.runId} is ${waiting[0]?.state}, and was not dispatched`);
 }
 
 export const exampleAgent = (env: Readonly<Record<string, string>> = {}) =>
